@@ -46,7 +46,7 @@ molecule: setup-test ## One scenario a role, on the shared two-node sandbox
 integration: setup-test ## What needs the sandbox beside Molecule's roles: the installed collection, bad input, upgrades
 	@$(GATES) artifact site programs firmware faults slurm teardown upgrade bundle rhel
 
-.PHONY: format changelog readmes pins audit-pins site certify build clean
+.PHONY: format changelog readmes pins audit-pins pictures site certify build clean
 format: setup-test ## Format the Python files
 	@ruff format . && ruff check --fix .
 
@@ -67,6 +67,9 @@ pins: setup-test ## Exact versions and hashes of what pip takes for the node lib
 audit-pins: setup-test ## Hold those versions against known holes; RENEW=1 asks pip-audit for them first
 	@$(if $(RENEW),.venv/bin/python -m pip install -qq --disable-pip-version-check --requirement requirements/pins.txt)
 	@PYTHONPATH=.collections .venv/bin/python -m scripts.audit_pins $(if $(RENEW),--renew)
+
+pictures: setup-test ## The README's pictures of the demo, by a browser; LOG= is what it printed (make demo | tee demo.log)
+	@.venv/bin/python -m scripts.pictures "$(or $(LOG),demo.log)"
 
 site: setup-test ## The documentation as a site in build/site/html
 	@PYTHONPATH=.collections .venv/bin/python -m scripts.build_site

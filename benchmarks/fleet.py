@@ -44,7 +44,7 @@ QUIET = {
     "gaudi_fabric_benchmark": False,
     "gaudi_verify_all_reduce": False,
     "gaudi_verify_venv": "",
-    "gaudi_driver_lock_timeout": 3600,
+    "gaudi_lock_timeout": 3600,
 }
 LAUNCH: Mapping[str, Any] = {"gaudi_training_command": ["/srv/train.py"], "gaudi_training_processes_per_node": 1}
 # Slurm knows its nodes by other names than the hosts of the fleet have.

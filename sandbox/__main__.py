@@ -48,12 +48,12 @@ def _parser() -> argparse.ArgumentParser:
         added.add_argument("--name", default=DEFAULT_NAME, help=f"which sandbox (default {DEFAULT_NAME})")
         return added
 
-    up = add("up", _up, "make the sandbox; does nothing where it is there")
+    up = add("up", _up, "make the sandbox; does nothing if it exists")
     up.add_argument("--nodes", type=int, help=f"how many (default: as many as there are, or {DEFAULT_NODES})")
     up.add_argument("--cards", type=int, help="cards in each node (default: as they are, or 8)")
     up.add_argument("--generation", choices=GENERATIONS, help="of the cards (default: as they are, or gaudi3)")
     up.add_argument("--memory", help="of each node, as podman writes it (default: as it is, or 6g)")
-    up.add_argument("--rebuild-image", action="store_true", help="make the node image anew, with today's packages")
+    up.add_argument("--rebuild-image", action="store_true", help="rebuild the node image with today's packages")
     up.add_argument("--no-repository", action="store_true", help="without the package repository")
     up.add_argument("--golden", metavar="SANDBOX", help="new nodes begin with the disk that was captured there, if any")
     capture = add("capture", _capture, "keep a node's disk as a golden image, from which `up --golden` starts others")
@@ -76,9 +76,9 @@ def _parser() -> argparse.ArgumentParser:
     reset.add_argument("--golden", metavar="SANDBOX", help="or as the disk that was captured there")
     reboot = add("reboot", _reboot, "boot nodes again, keeping what is on their disks")
     reboot.add_argument("nodes", nargs="*", metavar="NODE")
-    add("slurm", _slurm, "install a real Slurm on the nodes; does nothing where it is")
-    add("open-mpi", _open_mpi, "install Open MPI on the nodes, with keys between them; does nothing where it is")
-    disk = add("disk", _disk, "give a node a disk of its own that keeps a rate; prints its device")
+    add("slurm", _slurm, "install a real Slurm on the nodes, if it is not there")
+    add("open-mpi", _open_mpi, "install Open MPI on the nodes, with keys between them, if it is not there")
+    disk = add("disk", _disk, "give a node its own rate-limited disk; prints its device")
     disk.add_argument("node")
     disk.add_argument(
         "--size", default="4G", help="as truncate(1) has it (default 4G; what is not written takes no room)"
@@ -86,12 +86,12 @@ def _parser() -> argparse.ArgumentParser:
     disk.add_argument("--read-rate", type=int, default=0, metavar="BYTES", help="a second (default: no limit)")
     disk.add_argument("--write-rate", type=int, default=0, metavar="BYTES", help="a second (default: no limit)")
     disk.add_argument("--remove", action="store_true", help="take it away")
-    fabric = add("fabric", _fabric, "cable the cards' ports to a switch that routes; does nothing where they are")
+    fabric = add("fabric", _fabric, "cable the cards' ports to a switch that routes, if they are not")
     fabric.add_argument("--remove", action="store_true", help="take the switch and all cables away")
     fabric.add_argument("--pool", default=DEFAULT_POOL, help=f"network of the ports (default {DEFAULT_POOL})")
     rhel = add("rhel", _rhel, "make a node stand in for RHEL 9, with real dnf and rpm; `reset` undoes it")
     rhel.add_argument("node")
-    add("prerequisites", _prerequisites, "say what this host lacks")
+    add("prerequisites", _prerequisites, "list what this host lacks")
     add("demo", _demo, "make the sandbox and play the demo on it; where that cannot be, the half that needs no nodes")
     add("demo-clean", _demo_clean, "remove everything that the demo made, and only that")
     return parser

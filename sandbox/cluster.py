@@ -230,7 +230,7 @@ def _remove_unwanted(cluster: ClusterPlan, existing: list[Container], image: str
         say(f"Removing nodes that are not wanted this way any more: {', '.join(stale)}")
         remove_containers(stale)
     if any(container.image != image for container in members if container.name not in stale):
-        say("Some nodes were made from an older image; `python3 -m sandbox reset` makes them anew.")
+        say("Some nodes were made from an older image; `python3 -m sandbox reset` recreates them.")
     return [container for container in existing if container.name not in stale]
 
 

@@ -19,7 +19,12 @@ from .podman import LABEL_CHECKOUT, LABEL_NAME, image_exists, images_in_use, lim
 
 # What a node makes for itself at its first boot: host keys, the machine's id, the cards' serial numbers. And logs of
 # jobs: a directory that an image brings cannot be renamed (EXDEV of overlayfs), by which a next run puts them away.
-FORGET = "rm -rf /etc/ssh/ssh_host_* /var/lib/gaudi_simulator/node.json /var/log/gaudi3_scale/* && : > /etc/machine-id"
+# That of the vendor's logs stays, and a second run finds it.
+FORGET = (
+    "rm -rf /etc/ssh/ssh_host_* /var/lib/gaudi_simulator/node.json /var/log/gaudi3_scale/habana/*"
+    " && find /var/log/gaudi3_scale -mindepth 1 -maxdepth 1 ! -name habana -exec rm -rf {} +"
+    " && : > /etc/machine-id"
+)
 
 
 def golden_image(sandbox: str) -> str:

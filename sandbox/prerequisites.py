@@ -46,6 +46,9 @@ TOOLS = (
     Tool("mmdebstrap", "mmdebstrap"),
     Tool("dpkg-deb", "dpkg-dev"),
     Tool("apt-ftparchive", "apt-utils"),
+    Tool("gcc", "gcc"),
+    # No program: what a compiler reads.
+    Tool("stdio.h", "libc6-dev", ("/usr/include/stdio.h",)),
     Tool("gpg", "gnupg"),
     Tool("ssh-keygen", "openssh-client"),
 )

@@ -114,7 +114,7 @@ def asked(requirements: Path) -> dict[str, Any]:
         [sys.executable, "-m", "pip_audit", *words], capture_output=True, text=True, check=False, timeout=600
     )
     if done.returncode not in (0, 1) or not done.stdout.strip():
-        raise ValueError((done.stderr.strip().splitlines() or ["it said nothing"])[-1])
+        raise ValueError((done.stderr.strip().splitlines() or ["it printed nothing"])[-1])
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
 

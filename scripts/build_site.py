@@ -42,6 +42,7 @@ def main() -> int:
     index = (ROOT / "docs" / "site" / "index.md").read_text(encoding="utf-8")
     (SOURCE / "index.md").write_text(index.replace("VERSION", about["version"], 1), encoding="utf-8")
     shutil.copy(ROOT / "docs" / "site" / "site.css", SOURCE / "_static")
+    shutil.copytree(ROOT / "docs" / "site" / "pictures", SOURCE / "pictures")
     shutil.copy(ROOT / "docs" / "qualify_nodes.schema.json", SOURCE)
     (SOURCE / "architecture.svg").write_text(picture(ROOT), encoding="utf-8")
     (SOURCE / "playbooks.md").write_text(playbooks_page(read_playbooks(ROOT)), encoding="utf-8")

@@ -102,14 +102,13 @@ def _is_for_nodes(entry: Mapping[str, Any]) -> bool:
 
 def _applies(playbook: Path, role: Path) -> bool:
     plays = _read(playbook)
-    named = [entry["role"] for play in plays for entry in play.get("roles", [])]
     imported = [
         task.get(f"ansible.builtin.{kind}_role", {}).get("name")
         for play in plays
         for task in _tasks(play.get("tasks"))
         for kind in ("import", "include")
     ]
-    return f"{COLLECTION}.{role.name}" in named + imported
+    return f"{COLLECTION}.{role.name}" in imported
 
 
 def options_of(entries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

@@ -137,7 +137,7 @@ UNITS = (
         lambda: _service(*metrics_hardening()),
         6.5,
         "root: it reads with each account's rights what is that account's (`CAP_SETUID`, `CAP_SETGID`), who holds a "
-        "card (`CAP_SYS_PTRACE`), and asks `hl-smi`, which opens the cards' devices",
+        "card (`CAP_SYS_PTRACE`), and asks `hl-smi` and HLML, which open the cards' devices",
     ),
     Unit(
         "Slurm's health check",

@@ -13,14 +13,15 @@ import pytest
 from .sandbox_nodes import ROOT
 
 
-def install_collection(target: Path) -> Path:
-    """Build the collection and install it below ``target``, which then is a path that holds nothing else."""
+def install_collection(built: Path, target: Path | None = None) -> Path:
+    """Build the collection into ``built``, and install it there or below ``target``, the path of collections."""
+    target = target or built
     environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": "/nonexistent"}
-    build = ["ansible-galaxy", "collection", "build", "--output-path", str(target)]
+    build = ["ansible-galaxy", "collection", "build", "--output-path", str(built)]
     subprocess.run(build, cwd=ROOT, env=environment, check=True, capture_output=True)
-    (tarball,) = target.glob("*.tar.gz")
+    (tarball,) = built.glob("*.tar.gz")
     install = ["ansible-galaxy", "collection", "install", "--offline", "--collections-path", str(target), str(tarball)]
-    subprocess.run(install, cwd=target, env=environment, check=True, capture_output=True)
+    subprocess.run(install, cwd=built, env=environment, check=True, capture_output=True)
     return target
 
 

@@ -25,6 +25,7 @@ PROGRAMS = "/var/tmp/programs"
 SHARED = "/shared/programs"
 OWN_DISKS = "/var/tmp/kept-by-programs"
 TRANSFORMERS = "--use_cpu --ddp_backend gloo --report_to none --max_steps 160 --save_steps 20 --logging_steps 5"
+UNTIL = "until {}; do sleep 0.2; done"
 TRAINER = r"resuming training at .*/checkpoint-(\d+)"
 
 
@@ -59,9 +60,13 @@ def of_transformers(name: str, file: str) -> Program:
 
 @dataclass(frozen=True)
 class Ended:
-    """A job that lost a rank: where its first rank ran, what was on the screen, and its page."""
+    """A job that lost a rank: where its first rank ran, what was on the screen, and its page.
+
+    ``resumed_s``: seconds from the kill to the line in which the program says where it resumes.
+    """
 
     node: str
+    resumed_s: float
     exit_code: int
     said: str
     page: str
@@ -111,18 +116,25 @@ def lose_a_rank(
     )
     # On the node itself: on a busy machine a command into it takes longer to begin than a program to save again.
     there = f"ls {program.directory}/{program.checkpoint} >/dev/null 2>&1"
-    shell(hosts[0], f"timeout {PATIENCE_S:.0f} sh -c 'until {there}; do sleep 0.2; done' || true")
+    shell(hosts[0], f"timeout {PATIENCE_S:.0f} sh -c {shlex.quote(UNTIL.format(there))} || true")
     assert following.poll() is None, screen(directory)
     # It need not be on the disk as a whole yet, and no program here looks for that.
     time.sleep(2)
-    shell(hosts[-1], f"kill -KILL {rank_of(hosts[-1], program.name, program.path)}")
+    rank = rank_of(hosts[-1], program.name, program.path)
+    killed = float(shell(hosts[-1], f"date +%s.%N; kill -KILL {rank}"))
+    said = f"grep -rqP {shlex.quote(program.resumed)} {logs_of(program)}"
+    shown = shell(hosts[0], f"timeout {PATIENCE_S:.0f} sh -c {shlex.quote(UNTIL.format(said))} || true; date +%s.%N")
     exit_code = following.wait(timeout=PATIENCE_S)
     page = directory / "reports" / f"training-{program.name}.html"
-    return Ended(hosts[0], exit_code, screen(directory), page.read_text(encoding="utf-8"))
+    return Ended(hosts[0], float(shown) - killed, exit_code, screen(directory), page.read_text(encoding="utf-8"))
+
+
+def logs_of(program: Program) -> str:
+    """What its ranks print, on each node."""
+    return f"/var/log/gaudi3_scale/jobs/{program.name}/ranks"
 
 
 def resumed_from(node: str, program: Program) -> list[int]:
     """The steps from which it went on, in its own words, in all its runs."""
-    logs = f"/var/log/gaudi3_scale/jobs/{program.name}/ranks"
-    said = shell(node, f"grep -rhiE 'resum|going on' {logs} || true")
+    said = shell(node, f"grep -rhiE 'resum|going on' {logs_of(program)} || true")
     return [int(step) for step in re.findall(program.resumed, said)]

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inventory of a sandbox: the nodes that ``python3 -m sandbox up`` made.
 
-GAUDI_SANDBOX names the sandbox (default: gaudi3). An inventory of servers needs no script; see inventories/bare_metal.
+GAUDI_SANDBOX names the sandbox (default: gaudi3). For real servers no script is needed; see inventories/bare_metal.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import posixpath
 import shlex
 from typing import Any
 
@@ -88,7 +87,7 @@ class ActionModule(NodeModule):
         user = options["user"]
         # As the account of the job: whose directory it is, root does not know.
         read = ["runuser", "-u", user, "--", "timeout", str(READ_S), "head", "-c", str(MANIFEST_BYTES)]
-        line = shlex.join([*read, posixpath.join(data, MANIFEST)])
+        line = shlex.join([*read, data + MANIFEST])
         try:
             text = NodeAction(self, reached[0], task_vars).command(line, ANSWER_S, as_become_user=True)
         except UnreachableError as error:

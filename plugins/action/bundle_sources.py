@@ -39,7 +39,7 @@ class ActionModule(NodeModule):
         options = self.validate_argument_spec(argument_spec=ARGUMENTS)[1]
         twice = [name for name, times in Counter(Path(file).name for file in options["files"]).items() if times > 1]
         if twice and options["path"] is not None:
-            return {"failed": True, "msg": f"files has {twice[0]!a} twice; give each file a name of its own."}
+            return {"failed": True, "msg": f"files has {twice[0]!a} twice; give each file a unique name."}
         try:
             found = contents(self._read, options["distribution"], options["os_family"])
         except FileNotFoundError as error:

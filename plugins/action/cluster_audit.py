@@ -10,6 +10,7 @@ from typing import Any
 
 from ansible.errors import AnsibleError
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import quantity
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.answers import FACTS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.items import ITEMS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.judgment import Judged, judged
@@ -126,4 +127,4 @@ def _row(one: Judged) -> dict[str, Any]:
 def _passed(measured: Measured, threshold: Threshold | None) -> str:
     if isinstance(measured.value, bool) or threshold is None:
         return measured.seen
-    return f"{measured.value:.4g}, {threshold.words} ({measured.seen})"
+    return f"{quantity(measured.value)}, {threshold.words} ({measured.seen})"

@@ -148,8 +148,8 @@ def _connection(options: Mapping[str, Any]) -> dict[str, Any]:
             "controller_password": options["password"],
         }
     raise GaudiError(
-        "gaudi_controller_token is empty, and so is gaudi_controller_username or gaudi_controller_password; set a "
-        "token of the controller, for example in the environment variable CONTROLLER_OAUTH_TOKEN."
+        "gaudi_controller_token is empty, and gaudi_controller_username or gaudi_controller_password is too; set a "
+        "controller token, for example in the environment variable CONTROLLER_OAUTH_TOKEN."
     )
 
 
@@ -157,6 +157,5 @@ def _refuse_absent(collection: str) -> None:
     if not module_loader.find_plugin_with_context(f"{collection}.job_template").resolved:
         raise GaudiError(
             f"The collection {collection} is not installed on the control node; install it with ansible-galaxy "
-            "collection install "
-            f"{collection}, or choose the other one in gaudi_controller_collection."
+            f"collection install {collection}, or choose the other one in gaudi_controller_collection."
         )

@@ -37,7 +37,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "job": {"type": "dict", "default": {}},
 }
 # What an operator raises: so long may ranks take to start, and then to measure.
-OPTION = "gaudi_fabric_benchmark_timeout"
+OPTION = "gaudi_ranks_timeout"
 # What the role's main part registers.
 SET_UP = "gaudi_fabric_result"
 

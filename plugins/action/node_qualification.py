@@ -50,7 +50,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "baseline": {"type": "str"},
     "regression": {"type": "float", "default": 0.05},
     "spares": {"type": "int", "default": 0},
-    "drain_share": {"type": "float", "default": 0.0},
+    "max_drained_fraction": {"type": "float", "default": 0.0},
 }
 REQUIRED_IF = [
     ("step", "qualify", ["hosts"]),
@@ -94,7 +94,7 @@ class ActionModule(NodeModule):
         data = data_of(found, about, options["spares"])
         if baseline:
             data = held_against(data, baseline, options["regression"])
-        out, breaker = kept_out(data, options["drain_share"])
+        out, breaker = kept_out(data, options["max_drained_fraction"])
         data["notes"] += [breaker] if breaker else []
         return {"changed": False, **literals({"data": data, "kept_out": out})}
 
@@ -130,11 +130,11 @@ def _refusal(options: Mapping[str, Any]) -> str:
     if said := sizes_refusal(options["sizes"]) or tolerance_refusal(options):
         return said
     if options["expected"] < 0:
-        return f"expected is {options['expected']:g}; give GB/s of bus bandwidth, or 0 where nobody knows."
+        return f"expected is {options['expected']:g}; give GB/s of bus bandwidth, or 0 if it is not known."
     if not 0 < options["regression"] < 1:
         return f"regression is {options['regression']:g}; give a fraction between 0 and 1, such as 0.05."
-    if not 0 <= options["drain_share"] <= 1:
-        return f"drain_share is {options['drain_share']:g}; give the fraction of the nodes, from 0 to 1, such as 0.1."
+    if not 0 <= (fraction := options["max_drained_fraction"]) <= 1:
+        return f"max_drained_fraction is {fraction:g}; give the fraction of the nodes, from 0 to 1, such as 0.1."
     if min(options["spares"], options["pair_rounds"], options["training_steps"], options["timeout"]) < 0:
         return "spares, pair_rounds, training_steps and timeout must be 0 or more; correct the negative one."
     return ""

@@ -21,10 +21,17 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._awx_job import lost_
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._play_outcome import play_outcome
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.page import report_page
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.page_head import (
+    SEPARATOR,
+    cluster_name,
+    page_head,
+    releases_of,
+)
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.pdf import pdf_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.text_table import text_table
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report_place import Document, Kept, file_place, keep
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.earlier_failure import earlier_failure
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.junit import Case, exit_code, junit_xml
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.kinds import KINDS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.unreadable import made_of
@@ -204,7 +211,8 @@ class ActionModule(NodeModule):
         reported = (options, *(section for section in options["sections"] if section["on_screen"]))
         text = "\n".join(_lines(part) for part in reported)
         Display().display(f"\n{text}\n" if options["name"] else f"\n{text}")
-        kept = [] if options["name"] is None or self._task.check_mode else _keep(options, made.cases)
+        silent = options["name"] is None or self._task.check_mode
+        kept = [] if silent else _keep(options, made.cases, _head(options, task_vars))
         error = " ".join(one.error for one in kept if one.error)
         page = next((one.addresses[0] for one in kept if one.addresses), "")
         for warning in filter(None, [error, lost_report(task_vars, options["target"] or "", page)]):
@@ -245,7 +253,7 @@ class ActionModule(NodeModule):
         return self.validate_argument_spec(argument_spec={**ARGUMENTS, **needed})[1], made
 
 
-def _made(asked: Mapping[str, Any], hostvars: Mapping[str, Any], check_mode: bool) -> Made:
+def _made(asked: Mapping[str, Any], hostvars: Any, check_mode: bool) -> Made:
     kind = KINDS[asked["kind"]]
     unknown = [host for host in asked["hosts"] if host not in hostvars]
     if unknown:
@@ -258,9 +266,15 @@ def _made(asked: Mapping[str, Any], hostvars: Mapping[str, Any], check_mode: boo
         for host in asked["hosts"]
     }
     try:
-        return made_of(kind, Asked(hosts, asked["given"], check_mode))
+        return made_of(kind, Asked(hosts, asked["given"], check_mode, _failures(asked["hosts"], hostvars)))
     except GaudiError as error:
         raise AnsibleActionFail(str(error)) from error
+
+
+def _failures(hosts: Iterable[str], hostvars: Any) -> dict[str, str]:
+    """Why a host has not what others have, by what was registered on it before; as it is, no template is looked at."""
+    found = {host: earlier_failure(hostvars.raw_get(host)) for host in hosts}
+    return {host: why for host, why in found.items() if why}
 
 
 def _plain(value: Any) -> Any:
@@ -282,13 +296,23 @@ def _lines(part: dict[str, Any]) -> str:
     return "\n".join([one_line(part["title"]), table, *(f"  {lines_of(note)}" for note in part["notes"]), ""])
 
 
-def _keep(options: Mapping[str, Any], cases: Sequence[Case] | None) -> list[Kept]:
+def _head(options: Mapping[str, Any], task_vars: Mapping[str, Any]) -> str:
+    """Which cluster, release and nodes a page is of, and when it was made."""
+    hosts, outcome = options["hosts"], options["outcome"] or {"nodes": {}, "good": []}
+    states = {host: str(state) for host, state in (outcome["nodes"] or dict.fromkeys(hosts, "")).items()}
+    known = task_vars["hostvars"]
+    releases = releases_of(known[host] for host in hosts if host in known)
+    head = page_head(cluster_name(task_vars), releases, states, outcome["good"])
+    return SEPARATOR.join(filter(None, [head, time.strftime("%Y-%m-%d %H:%M:%S %Z")]))
+
+
+def _keep(options: Mapping[str, Any], cases: Sequence[Case] | None, head: str) -> list[Kept]:
     """Write the page, the JSON and what lies beside them, then each file that the operator wants elsewhere."""
     name = options["name"]
     kept = {key: options[key] for key in KEPT if options[key] is not None}
     code = {} if cases is None else {"exit_code": exit_code(cases)}
     data = json.dumps({**code, **kept}, indent=2) + "\n"
-    page = Document(f"{name}.html", _page(options))
+    page = Document(f"{name}.html", _page(options, head))
     printed = _printed(name, page.content) if options["pdf"] else []
     beside = [_document(file, file["name"]) for file in _files(options, elsewhere=False)]
     tests = [] if cases is None else [Document(f"{name}.xml", junit_xml(options["title"], cases))]
@@ -319,10 +343,10 @@ def _document(file: Mapping[str, Any], name: str) -> Document:
     return Document(name, content, int(file["mode"], 8), file["backup"])
 
 
-def _page(options: Mapping[str, Any]) -> str:
+def _page(options: Mapping[str, Any], head: str) -> str:
     return report_page(
         options["title"],
-        subtitle=time.strftime("%Y-%m-%d %H:%M:%S %Z"),
+        subtitle=head,
         rows=options["rows"],
         columns=options["columns"],
         notes=options["notes"],

@@ -60,7 +60,7 @@ class ActionModule(NodeModule):
         hosts, hostvars = options["hosts"], task_vars["hostvars"]
         if options["step"] == "rounds" and options["of"] == "driver":
             raise GaudiError(
-                "step is rounds, which are for firmware; give the batches of the driver as serial of a play."
+                "step is rounds, which is for firmware only; for the driver, set the batches with serial in the play."
             )
         if options["step"] == "rounds":
             shown = {host: hostvars[host].get(options["registered"]) or {} for host in hosts}

@@ -17,17 +17,17 @@ options:
     required: true
   state_directory:
     description:
-      - Directory on the nodes below which checkpoints lie, as C(jobs/<name>), which are the job's account's, and what
-        the job is told, as C(control/<name>), which is root's.
-      - That account must not be able to change the directory itself.
+      - Directory on the nodes for job state. Checkpoints are in C(jobs/<name>), owned by the job's account; control
+        files are in C(control/<name>), owned by root.
+      - The job's account must not be able to change the directory itself.
     type: path
     default: /var/lib/gaudi3_scale
   log_directory:
     description:
-      - Directory on the nodes below which logs and metrics lie, as C(jobs/<name>), which are the job's account's; what
-        supervisor, torchrun and mpirun say in its unit, as C(agents/<name>); and the logs of its last runs, as
+      - Directory on the nodes for logs. Logs and metrics of the job are in C(jobs/<name>), owned by the job's account.
+        Unit output of the supervisor, torchrun and mpirun is in C(agents/<name>), and logs of previous runs are in
         C(earlier/<name>).
-      - That account must not be able to change the directory itself.
+      - The job's account must not be able to change the directory itself.
     type: path
     default: /var/log/gaudi3_scale
 """

@@ -12,31 +12,31 @@ class ModuleDocFragment:
     DOCUMENTATION = r"""
 options:
   device:
-    description: What to train on.
+    description: Device to train on.
     type: str
     choices: [hpu, cuda, cpu]
     default: hpu
   venv:
-    description: The virtual environment with PyTorch and the node library.
+    description: Virtual environment with PyTorch and the node library.
     type: path
     default: /opt/gaudi3_scale/venv
   environment:
     description:
-      - Variables of the trials, such as C(PYTHONPATH). They win over those of O(environment_files).
-      - Values are texts and numbers. A boolean, a list, a mapping or nothing is refused.
+      - Environment variables of the trials, such as C(PYTHONPATH). They override those of O(environment_files).
+      - Values are strings and numbers. Booleans, lists, mappings and null are refused.
     type: dict
     default: {}
   environment_files:
     description:
-      - Files of variables that the job will have, too. One with a C(-) before its path may be missing.
-      - The node's flags with the paths of the vendor's software are in the default; name it first beside your own.
+      - Environment files that the job will also use. A C(-) before a path makes that file optional.
+      - The default holds the node's flags and the paths of the vendor's software. When you add files, list it first.
     type: list
     elements: str
     default: ["-/etc/gaudi3_scale/environment"]
   user:
     description:
-      - Account that the trials run as. Only root can name another one than its own.
-      - The role P(gaudi3.scale.gaudi_venv#role) makes the default one.
+      - Account that runs the trials. Only root can name an account other than the current one.
+      - The role P(gaudi3.scale.gaudi_venv#role) creates the default account.
     type: str
     default: gaudi
 """

@@ -6,41 +6,41 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: audit_facts
-short_description: Collect the facts that an audit needs from a node
+short_description: Collect audit facts from a node
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Tells how busy the host is over half a second, the flags of its jobs, its last qualification, how many of its jobs
-    failed, and what the O(job) has reported. Cards are not asked, and nothing is started.
-  - M(gaudi3.scale.cluster_audit) holds it against the items of the audit.
+  - Returns the host's load over half a second, the flags of its jobs, its last qualification, how many of its jobs
+    failed, and what O(job) last reported. It does not query the cards and starts nothing.
+  - M(gaudi3.scale.cluster_audit) evaluates these facts.
 options:
   job:
-    description: Name of a training job that runs, or has ended. None when empty.
+    description: "Name of a running or finished training job. Empty: none."
     type: str
     default: ""
   flags:
-    description: The file with the flags of jobs.
+    description: File with the jobs' flags.
     type: path
     default: /etc/gaudi3_scale/environment
   qualification:
-    description: Where the node keeps its qualification.
+    description: Directory with the node's qualification.
     type: path
     default: /var/lib/gaudi3_scale/qualify
   state_directory:
-    description: Where jobs are kept.
+    description: Directory with job state.
     type: path
     default: /var/lib/gaudi3_scale
   log_directory:
-    description: Where their logs are.
+    description: Directory with job logs.
     type: path
     default: /var/log/gaudi3_scale
 attributes:
   check_mode:
     support: full
-    description: Only reads.
+    description: Read-only.
   diff_mode:
     support: none
-    description: Changes nothing, so there is nothing to show.
+    description: Changes nothing, so there is no diff.
 seealso:
   - module: gaudi3.scale.cluster_audit
 author: The gaudi3.scale authors (@gaudi3-scale)
@@ -57,9 +57,9 @@ EXAMPLES = r"""
 RETURN = r"""
 facts:
   description:
-    - C(system) with C(cpu_busy), C(io_wait) and C(memory_used) from 0 to 1; C(flags), V(null) without a file of them;
+    - C(system) with C(cpu_busy), C(io_wait) and C(memory_used), from 0 to 1; C(flags), V(null) without a flags file;
       C(qualification) with C(state) and C(time); C(jobs), how many are C(known) and C(failed); C(job) with C(state),
-      its last lines by kind, C(restarts) and C(usage), empty where this node does not know it.
+      its last lines by kind, C(restarts) and C(usage), empty if this node does not know the job.
   type: dict
   returned: success
 """

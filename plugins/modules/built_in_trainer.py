@@ -10,24 +10,25 @@ short_description: Build the built-in trainer's command line and the batch-size 
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Makes the words that torchrun starts of what the operator says of the training, and the options of the probe's
-    built-in language model that takes as much memory.
-  - Fails with an error message where there is nothing to train on, and where O(data) has no manifest that O(user) can
-    read.
-  - Runs on the controller. With O(data) it reads the manifest on the first of O(hosts) that is still in the play, as
-    O(user); all hosts have the same. Changes nothing. Give it C(run_once).
+  - Builds the trainer's arguments for torchrun from the training options. Also returns the options of the probe's
+    built-in language model, which uses the same memory.
+  - Fails if there is nothing to train on, or if O(user) cannot read the manifest of O(data).
+  - Runs on the controller. With O(data) it reads the manifest as O(user), on the first of O(hosts) that is still in the
+    play; all hosts have the same manifest. Changes nothing. Run it with C(run_once).
 options:
   text:
-    description: Files and directories with text, on every host.
+    description: Files and directories with text, present on every host.
     type: list
     elements: str
     default: []
   text_upload:
-    description: A file or directory on the controller that is copied to the first of O(text).
+    description: File or directory on the controller to copy to the first path of O(text).
     type: str
     default: ""
   data:
-    description: Instead of O(text), a directory of tokens that C(gaudi3_scale data prepare) made, on every host.
+    description:
+      - Use prepared data instead of O(text). Path on every host of the two data files, without C(.bin) and C(.idx), as
+        made by C(gaudi3_scale data prepare) or Megatron-LM.
     type: str
     default: ""
   max_steps:
@@ -35,64 +36,65 @@ options:
     type: int
     default: 200
   device:
-    description: What the ranks compute on, V(hpu) or V(cpu).
+    description: Device that the ranks compute on, V(hpu) or V(cpu).
     type: str
     default: hpu
   precision:
-    description: V(bf16) or V(fp32). When empty V(bf16), on a CPU V(fp32).
+    description: "V(bf16) or V(fp32). Empty: V(bf16), or V(fp32) on a CPU."
     type: str
     choices: ["", bf16, fp32]
     default: ""
   model:
-    description: C(layers), C(width), C(heads) and C(sequence_length) as far as they differ from 4, 256, 4 and 256.
+    description:
+      - Model dimensions C(layers), C(width), C(heads) and C(sequence_length) that differ from the defaults 4, 256, 4
+        and 256.
     type: dict
     default: {}
   batch_size:
-    description: Windows per rank and micro batch. With 0 it is not passed.
+    description: Windows per rank and micro batch. V(0) does not pass it.
     type: int
     default: 0
   accumulation_steps:
-    description: Micro batches of an optimizer step.
+    description: Micro batches per optimizer step.
     type: int
     default: 1
   learning_rate:
-    description: With 0 the trainer's own.
+    description: "Learning rate. V(0): the trainer's default."
     type: float
     default: 0.0
   arguments:
-    description: Further words, which win over all others.
+    description: More trainer arguments. They override all others.
     type: list
     elements: str
     default: []
   is_probed:
-    description: Whether to fail where the probe cannot find the batch size of what O(arguments) ask for.
+    description: Whether to fail if the probe cannot find a batch size for what O(arguments) ask for.
     type: bool
     default: false
   processes:
-    description: Ranks of a trial of the probe, each with a copy of the model.
+    description: Ranks per probe trial, each with a copy of the model.
     type: int
     default: 1
   needs_data:
-    description: Whether to fail without O(text) and O(data). The probe of a model alone needs neither.
+    description: Whether to fail without O(text) and O(data). A probe of the model alone needs neither.
     type: bool
     default: true
   user:
-    description: The account that the job runs as.
+    description: Account that runs the job.
     type: str
     default: gaudi
   hosts:
-    description:
-      - Hosts of which the first that is still in the play is asked for the manifest in O(data). None is when empty.
+    description: "Hosts to read the manifest of O(data) from. The first one still in the play is used. Empty: none."
     type: list
     elements: str
     default: []
 attributes:
   check_mode:
     support: full
-    description: Does the same, since it changes nothing.
+    description: Runs as usual; it changes nothing.
   diff_mode:
     support: none
-    description: Nothing is changed.
+    description: Changes nothing, so there is no diff.
 seealso:
   - module: gaudi3.scale.hpu_batch_probe
   - module: gaudi3.scale.training_job
@@ -110,18 +112,18 @@ EXAMPLES = r"""
 
 RETURN = r"""
 command:
-  description: Interpreter arguments of the trainer, one word per item.
+  description: Interpreter arguments of the trainer, one list item per argument.
   type: list
   elements: str
   returned: success
   sample: [-m, gaudi3_scale.train, --text, /srv/text, --max-steps, "1000"]
 model:
-  description: The whole model.
+  description: All model dimensions.
   type: dict
   returned: success
   sample: {layers: 4, width: 256, heads: 4, sequence_length: 256}
 precision:
-  description: The precision that is used.
+  description: Precision in use.
   type: str
   returned: success
   sample: bf16

@@ -5,30 +5,29 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: bundle_sources
-short_description: Learn from the roles what a bundle has to hold, and bring the controller's files for it
+short_description: List what a bundle must contain and copy the controller's files for it
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Returns what the roles of this collection install on a node of one operating system, by their own lists. So a bundle
-    for a site without internet has what they ask for.
-  - With O(path) it makes the archive of this collection, as it is installed or as a checkout, that
-    C(ansible-galaxy collection install) takes, and copies it with O(files) to the host. So what runs here can be
-    installed where there is no internet.
-  - The archive has the same bytes each time, and a file that is there already is not copied again.
+  - Returns what this collection's roles install on a node of one operating system, read from the roles' own lists, so
+    that a bundle for a site without internet access is complete.
+  - With O(path), packs this collection (installed or a checkout) as an archive for C(ansible-galaxy collection install)
+    and copies it to the host together with O(files).
+  - The archive is reproducible byte for byte. A file that is already on the host is not copied again.
 options:
   distribution:
-    description: The nodes' distribution, as the fact C(ansible_facts.distribution) has it.
+    description: The nodes' distribution, as in C(ansible_facts.distribution).
     type: str
     required: true
   os_family:
-    description: Its family, as C(ansible_facts.os_family) has it.
+    description: The nodes' OS family, as in C(ansible_facts.os_family).
     type: str
     required: true
   path:
-    description: Directory for the files on the host. Made when it is not there. Without it nothing is copied.
+    description: Directory on the host for the files. Created if missing. Without it nothing is copied.
     type: path
   files:
-    description: Files of the controller, found as those of M(ansible.builtin.copy) are. No two with the same name.
+    description: Files on the controller, found as M(ansible.builtin.copy) finds them. File names must be unique.
     type: list
     elements: path
     default: []
@@ -45,7 +44,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Learn what the roles install, and bring the collection and the operator's files to the host
+- name: List what the roles install, and copy the collection and the operator's files to the host
   gaudi3.scale.bundle_sources:
     distribution: "{{ ansible_facts.distribution }}"
     os_family: "{{ ansible_facts.os_family }}"
@@ -62,19 +61,19 @@ packages:
   returned: success
   sample: [habanalabs-dkms, habanalabs-container-runtime]
 os_packages:
-  description: Packages of the distribution. C({kernel}) in a name stands for the kernel of a node.
+  description: Distribution packages. C({kernel}) in a name stands for a node's kernel release.
   type: list
   elements: str
   returned: success
   sample: [dkms, "linux-headers-{kernel}"]
 requirements:
-  description: What pip installs beside the PyTorch archive.
+  description: Python packages that pip installs besides the PyTorch archive.
   type: list
   elements: str
   returned: success
   sample: [lightning==2.6.6]
 python:
-  description: The Python of the training environments.
+  description: Python interpreter of the training environments.
   type: str
   returned: success
   sample: /usr/bin/python3

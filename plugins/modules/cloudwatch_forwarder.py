@@ -10,36 +10,36 @@ short_description: Send metrics from a monitoring server to Amazon CloudWatch
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Installs a program and a timer on the machine that M(gaudi3.scale.monitoring_server) has set up. Each
-    O(cloudwatch.interval) seconds the program asks Prometheus for the values of O(cloudwatch.metrics) and sends them by
-    boto3, which has to be installed, up to a thousand in one call of C(PutMetricData).
-  - It takes no credentials. boto3 finds them, in a role of the machine or below C(/etc/gaudi3_scale/aws), which is the
-    operator's and refused where others than root can read it.
-  - How many calls per hour that makes is shown before anything is switched on, in check mode too.
-  - Alarms and a dashboard are written as files for the command line of AWS. Nothing of them is applied.
+  - Installs a program and a timer on the machine that M(gaudi3.scale.monitoring_server) set up. Every
+    O(cloudwatch.interval) seconds the program queries Prometheus for O(cloudwatch.metrics) and sends the values with
+    boto3, up to a thousand in one C(PutMetricData) call. boto3 must be installed.
+  - It takes no credentials. boto3 finds them in the machine's instance role or in C(/etc/gaudi3_scale/aws), which the
+    operator maintains and which is refused if accounts other than root can read it.
+  - Shows the number of API calls per hour before anything is switched on, also in check mode.
+  - Writes alarms and a dashboard as files for the AWS command line. It does not apply them.
 options:
   state:
     description:
-      - Whether anything is sent. V(absent) takes the program, its timer and its files away.
-      - Credentials stay, and so does what CloudWatch has.
+      - Whether metrics are sent. V(absent) removes the program, its timer and its files.
+      - Credentials and data already in CloudWatch stay.
     type: str
     choices: [present, absent]
     default: present
   cloudwatch:
-    description: What is sent, and where. It is needed where O(state=present).
+    description: What to send, and where to. Required with O(state=present).
     type: dict
     suboptions:
       region:
-        description: The region, such as V(eu-central-1).
+        description: AWS region, such as V(eu-central-1).
         type: str
         required: true
       namespace:
-        description: The namespace of the metrics. Two clusters of one account and region need two.
+        description: CloudWatch namespace of the metrics. Use one namespace per cluster within an account and region.
         type: str
         default: Gaudi
       metrics:
         description:
-          - Names of metrics, or of recorded rules. Labels become dimensions, C(instance) as C(node), but for C(job).
+          - Names of metrics or recording rules. All labels except C(job) become dimensions, C(instance) as C(node).
         type: list
         elements: str
         default:
@@ -56,37 +56,38 @@ options:
           - gaudi_job_loss
       account:
         description:
-          - The 12 digits of the account. Then credentials of another send nothing, and each run makes one more call.
+          - The 12 digits of the AWS account. With it, credentials of another account send nothing, and each run makes
+            one more call.
         type: str
       interval:
-        description: Seconds from one run to the next, from 10 to 3600.
+        description: Seconds between runs, from 10 to 3600.
         type: int
         default: 60
       most:
-        description: How many series may be sent. Where there are more, nothing is sent and nothing is switched on.
+        description: Maximum number of series to send. Above it nothing is sent and nothing is switched on.
         type: int
         default: 500
       endpoint:
-        description: Where CloudWatch is asked, such as the VPC endpoint of an account without internet.
+        description: CloudWatch endpoint, such as the VPC endpoint of an account without internet access.
         type: str
       sts_endpoint:
-        description: The same of STS, which says whose the credentials are.
+        description: STS endpoint, used to find the account of the credentials.
         type: str
   prometheus_address:
-    description: The address of this machine at which Prometheus listens.
+    description: Address of this machine that Prometheus listens on.
     type: str
     default: 127.0.0.1
   prometheus_port:
-    description: The port at which Prometheus listens.
+    description: Port that Prometheus listens on.
     type: int
     default: 9090
 attributes:
   check_mode:
     support: full
-    description: Tells what would change, and how many calls an hour that would make.
+    description: Reports what would change, and how many API calls per hour that would make.
   diff_mode:
     support: full
-    description: Shows the files but the program, and how many calls an hour they make.
+    description: Shows the files except the program, and the number of API calls per hour.
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -106,31 +107,31 @@ EXAMPLES = r"""
 
 RETURN = r"""
 cloudwatch:
-  description: What is sent. All of it is empty where O(state=absent).
+  description: What is sent. All values are empty with O(state=absent).
   type: dict
   returned: success
   contains:
     series:
-      description: How many series Prometheus has of the metrics now; none where it does not answer yet.
+      description: Number of series that Prometheus has for these metrics now; none while Prometheus does not answer.
       type: int
     calls_an_hour:
-      description: How many calls of Amazon's interfaces these make an hour.
+      description: AWS API calls per hour for these series.
       type: int
     calls_an_hour_at_most:
-      description: The same with as many series as O(cloudwatch.most), a thousand a call.
+      description: AWS API calls per hour for O(cloudwatch.most) series, at a thousand series per call.
       type: int
     without_values:
-      description: Metrics of which Prometheus has no value now. Nothing of the kind is there, or the name is wrong.
+      description: Metrics without a value in Prometheus. Nothing reports them yet, or the name is wrong.
       type: list
       elements: str
     sentence:
-      description: The numbers in a sentence.
+      description: Summary of the numbers.
       type: str
       sample: >-
         CloudWatch in eu-central-1 is called 60 times an hour with 61 series as they are now, and at most 60 times an
         hour, with 500 series.
 steps:
-  description: What was done, or would be.
+  description: Steps taken, or that check mode would take.
   type: list
   elements: str
   returned: success

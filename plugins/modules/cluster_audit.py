@@ -10,11 +10,11 @@ short_description: Evaluate audit checks against node facts and stored reports
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Each item is answered by what was measured - by M(gaudi3.scale.audit_facts) on the nodes, by a job's own lines, by
-    the reports that playbooks kept - with V(pass), V(fail) or V(unknown). Nothing is measured again, and nothing passes
-    that was not measured.
-  - Limits of guides without a source may be missed without failing; your own, in O(targets), may not.
-  - Give it C(run_once). It runs on the controller and asks no node.
+  - Answers each audit item with V(pass), V(fail) or V(unknown) from existing measurements - the node facts of
+    M(gaudi3.scale.audit_facts), the job's own log lines, and the reports that playbooks stored. It measures nothing,
+    and an item that was not measured never passes.
+  - Limits from guides that cite no source do not cause a failure when missed. Limits that you set in O(targets) do.
+  - Run it with C(run_once). It runs on the controller and contacts no node.
 options:
   hosts:
     description: Inventory names of the nodes.
@@ -22,37 +22,37 @@ options:
     elements: str
     required: true
   looked:
-    description: The variable of each host with the answer of M(gaudi3.scale.audit_facts).
+    description: Host variable with the result of M(gaudi3.scale.audit_facts).
     type: str
     default: gaudi_audit_facts_result
   job:
-    description: The job that the nodes were asked about, for the table.
+    description: Job that the node facts are about, for the table.
     type: str
     default: ""
   targets:
-    description: Your own limits by item, in the item's unit, such as V({utilization 0.9, tokens_per_second 2000000}).
+    description: Your limits by item, in the item's unit, such as V({utilization 0.9, tokens_per_second 2000000}).
     type: dict
     default: {}
   required:
-    description: Items that fail where they do not pass, though they are advice or a guide's figure.
+    description: Items that must pass, even if they are advice or a guide's figure.
     type: list
     elements: str
     default: []
   reports:
-    description: The directory, or the bucket, with the reports of playbooks.
+    description: Directory or bucket with the stored reports.
     type: str
     default: ""
   baseline:
-    description: The file that C(save_baseline.yml) has written.
+    description: File written by C(save_baseline.yml).
     type: str
     default: ""
 attributes:
   check_mode:
     support: full
-    description: Only reads.
+    description: Read-only.
   diff_mode:
     support: none
-    description: Changes nothing, so there is nothing to show.
+    description: Changes nothing, so there is no diff.
 seealso:
   - module: gaudi3.scale.audit_facts
 author: The gaudi3.scale authors (@gaudi3-scale)
@@ -79,13 +79,13 @@ EXAMPLES = r"""
 RETURN = r"""
 answers:
   description:
-    - For each item and what it was asked of, C(item), C(asks), C(subject), C(verdict), C(why), C(value), C(threshold)
-      with who says so, C(counts) (whether a miss is a failure) and C(remedy), a command.
+    - One answer per item and subject, with C(item), C(asks), C(subject), C(verdict), C(why), C(value), C(threshold)
+      with its source, C(counts) (whether a miss is a failure) and C(remedy), a command.
   type: list
   elements: dict
   returned: success
 not_measured:
-  description: What lists in circulation ask for and is not measured, with C(asked), C(why) and C(instead).
+  description: Items of published checklists that are not measured, with C(asked), C(why) and C(instead).
   type: list
   elements: dict
   returned: success

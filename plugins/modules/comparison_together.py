@@ -10,27 +10,28 @@ short_description: Choose which helpful settings to compare in combination
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Settings that help alone may help each other, do nothing, or harm. Of what M(gaudi3.scale.hpu_compare_settings)
-    found on the nodes this makes the next comparison, all that help on every node together against the best of them.
-  - Where two of them change the same thing, the better one's value is taken.
-  - Runs on the controller; nothing is sent to the node.
+  - Settings that help alone can help each other, have no effect, or hurt in combination. From the results of
+    M(gaudi3.scale.hpu_compare_settings) on the nodes, this builds the next comparison - all settings that help on every
+    node together, against the best of them.
+  - If two of them change the same thing, the value of the better one is used.
+  - Runs on the controller and contacts no node.
 options:
   hosts:
-    description: Inventory names of the nodes that compared.
+    description: Inventory names of the nodes that ran the comparison.
     type: list
     elements: str
     required: true
   compared:
-    description: Name of the variable that has what the module returned on each of them.
+    description: Host variable with the module's result.
     type: str
     default: gaudi_compare_result
 attributes:
   check_mode:
     support: full
-    description: Does the same, since it changes nothing.
+    description: Runs as usual; it changes nothing.
   diff_mode:
     support: none
-    description: Nothing is changed.
+    description: Changes nothing, so there is no diff.
 seealso:
   - module: gaudi3.scale.hpu_compare_settings
 author: The gaudi3.scale authors (@gaudi3-scale)
@@ -47,14 +48,14 @@ EXAMPLES = r"""
 RETURN = r"""
 base:
   description:
-    - The best setting, as O(gaudi3.scale.hpu_compare_settings#module:base) takes it. Empty where less than two help.
+    - The best setting, in the format of O(gaudi3.scale.hpu_compare_settings#module:base). Empty if fewer than two help.
   type: dict
   returned: success
   sample: {batch_size: 32, flags: {}, options: {}}
 settings:
   description:
-    - All that help together, as O(gaudi3.scale.hpu_compare_settings#module:settings) takes it. Empty where less than
-      two help.
+    - All helpful settings combined, in the format of O(gaudi3.scale.hpu_compare_settings#module:settings). Empty if
+      fewer than two help.
   type: list
   elements: dict
   returned: success

@@ -10,17 +10,17 @@ short_description: Manage a controller's templates, surveys, workflows and sched
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Makes a job template for every playbook of this collection on AWX or Automation Controller, whose survey is made of
-    the argument specifications of the roles, and workflows, schedules and notifications.
-  - Uses the modules of O(collection), which has to be installed where Ansible runs. Runs on the controller of the play.
-  - What is on the controller and has none of these names is left alone.
+  - Creates a job template on AWX or Automation Controller for every playbook of this collection, with a survey built
+    from the roles' argument specifications. Also creates workflows, schedules and notifications.
+  - Uses the modules of O(collection), which must be installed where Ansible runs. Runs on the play's controller.
+  - Objects with other names are left alone.
 options:
   organization:
-    description: Organization of all objects, which has to be there.
+    description: Organization of all objects. It must exist.
     type: str
     default: Default
   prefix:
-    description: What each template and workflow has before its title.
+    description: Prefix of every template and workflow name.
     type: str
     default: "Gaudi: "
   project:
@@ -28,24 +28,23 @@ options:
     type: str
     default: gaudi3.scale
   scm_url:
-    description: Address of the repository with this collection, by git.
+    description: Git URL of the repository with this collection.
     type: str
     required: true
   scm_branch:
-    description: Branch, tag or commit of it; its own default when empty.
+    description: "Branch, tag or commit. Empty: the repository's default."
     type: str
     default: ""
   scm_credential:
-    description: Name of the credential for it; none when empty.
+    description: "Name of the credential for the repository. Empty: none."
     type: str
     default: ""
   inventory:
-    description: Name of the inventory. An empty one is made where there is none.
+    description: Name of the inventory. Created empty if missing.
     type: str
     default: Gaudi
   inventory_source:
-    description:
-      - What fills the inventory, with the options of the module C(inventory_source); nothing is made when empty.
+    description: "Source of the inventory, as options of the module C(inventory_source). Empty: none is created."
     type: dict
     default: {}
   execution_environment:
@@ -53,13 +52,13 @@ options:
     type: str
     default: gaudi3.scale
   execution_environment_image:
-    description: Its image. The controller's default environment is used when empty.
+    description: "Image of the execution environment. Empty: the controller's default environment."
     type: str
     default: ""
   credentials:
     description:
-      - Names of credentials that each template gets, which have to be there.
-      - Each launch asks for them when empty.
+      - Names of the credentials of each template. They must exist.
+      - "Empty: each launch prompts for them."
     type: list
     elements: str
     default: []
@@ -68,81 +67,81 @@ options:
     type: dict
     default: {}
   forks:
-    description: Nodes that a job works on at the same time.
+    description: Number of nodes that a job works on in parallel.
     type: int
     default: 50
   canary:
-    description: Host or pattern that the workflow of an upgrade upgrades first.
+    description: Host or pattern that the upgrade workflow upgrades first.
     type: str
     default: "gaudi[0]"
   approval_timeout:
-    description: Seconds after which an approval that nobody gave ends the workflow; V(0) for never.
+    description: "Seconds after which an unanswered approval ends the workflow. V(0): never."
     type: int
     default: 0
   schedules:
     description:
-      - From the name of a playbook to the rule by which it runs, as C(DTSTART;TZID=UTC:20260101T030000
+      - Schedules, as a mapping from playbook name to recurrence rule, such as C(DTSTART;TZID=UTC:20260101T030000
         RRULE:FREQ=DAILY;INTERVAL=1).
     type: dict
     default: {}
   notifications:
     description:
-      - Notifications, each with the options of the module C(notification_template), and all of them of each template.
+      - Notifications, each with the options of the module C(notification_template). Every template uses all of them.
     type: list
     elements: dict
     default: []
   notify_on:
-    description: What each template sends notifications about.
+    description: Events that each template sends notifications for.
     type: list
     elements: str
     choices: [started, success, error]
     default: [error]
   survey_defaults:
-    description: From an option to the site's own answer in each survey that asks for it.
+    description: Site defaults for surveys, as a mapping from option to answer.
     type: dict
     default: {}
   collection:
-    description: Whose modules make the objects.
+    description: Collection whose modules create the objects.
     type: str
     choices: [awx.awx, ansible.controller]
     default: awx.awx
   host:
-    description: Address of the controller. Nothing is made on one when empty.
+    description: "Address of the controller. Empty: no objects are created."
     type: str
     default: ""
   token:
-    description: Token of an account that may administer the organization.
+    description: Token of an account that can administer the organization.
     type: str
     default: ""
   username:
-    description: Account in place of a token.
+    description: Account to use instead of a token.
     type: str
     default: ""
   password:
-    description: The account's password.
+    description: Password of the account.
     type: str
     default: ""
   validate_certs:
-    description: Whether its certificate has to be one that is trusted here.
+    description: Whether the controller's certificate must be trusted here.
     type: bool
     default: true
   request_timeout:
-    description: Seconds for a request.
+    description: Seconds per request.
     type: float
     default: 10.0
   data_file:
     description:
-      - A file to write all objects into as well, in the data shape of the collection infra.aap_configuration; none when
-        empty.
+      - "File to write all objects to as well, in the data format of the collection infra.aap_configuration. Empty:
+        none."
     type: str
     default: ""
 attributes:
   check_mode:
     support: full
-    description: Asks the controller and reports what would be made or changed.
+    description: Queries the controller and reports what would be created or changed.
   diff_mode:
     support: partial
-    description: Shows what differs in O(data_file), unless there are notifications in it, which may have secrets.
+    description: Shows changes of O(data_file), unless it has notifications, which may contain secrets.
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -161,21 +160,23 @@ EXAMPLES = r"""
 
 RETURN = r"""
 steps:
-  description: Every object that was looked at, in order.
+  description: All objects that were checked, in order.
   type: list
   elements: dict
   returned: always
   contains:
     kind:
-      description: What it is, as in C(job template).
+      description: Kind of object, such as C(job template).
       type: str
       sample: job template
     name:
-      description: Its name.
+      description: Name of the object.
       type: str
       sample: "Gaudi: Verify"
     state:
-      description: V(made), V(changed) or V(same); in check mode V(follows) where it needs what is not there yet.
+      description:
+        - V(made), V(changed) or V(same); in check mode also V(follows), if it depends on an object that does not exist
+          yet.
       type: str
       sample: same
 """

@@ -6,26 +6,26 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: distribution_packages
-short_description: Install missing packages of the distribution
+short_description: Install missing distribution packages
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Installs packages that are missing, with apt or dnf, in one transaction. What is there stays at its version.
-  - Uses the package lists that the node has, and reads them where these do not do. So a node whose mirrors are out of
-    reach is not stopped as long as it has what is asked for.
+  - Installs missing packages with apt or dnf, in one transaction. Installed packages keep their version.
+  - Uses the node's current package lists and refreshes them only if they are not sufficient. So a node that has all
+    packages does not fail when its mirrors are unreachable.
 options:
   names:
-    description: The packages, by the names of this node's system.
+    description: Package names on this node's system.
     type: list
     elements: str
     default: []
   system_packages:
-    description: Packages beside O(names), by the system that the node turns out to have.
+    description: Packages in addition to O(names), by the system of the node.
     type: dict
     default: {}
     suboptions:
       ubuntu:
-        description: On Ubuntu, where it has others than Debian.
+        description: On Ubuntu, where they differ from Debian.
         type: list
         elements: str
       apt:
@@ -33,30 +33,30 @@ options:
         type: list
         elements: str
       dnf:
-        description: On RHEL and its relatives.
+        description: On RHEL and its derivatives.
         type: list
         elements: str
   refresh:
-    description: Whether to read the package lists first.
+    description: Whether to refresh the package lists first.
     type: bool
     default: false
   starts:
     description:
-      - Whether services of new packages may start at once, as Debian has it. V(false) is for those that would listen on
-        all networks before they are set up; a policy of the site in C(/usr/sbin/policy-rc.d) stands.
+      - Whether services of new packages may start at once, as is Debian's default. Use V(false) for services that would
+        listen on all networks before they are configured. A site policy in C(/usr/sbin/policy-rc.d) stays in place.
     type: bool
     default: true
   lock_timeout:
-    description: Seconds to wait while another package manager works.
+    description: Seconds to wait for another package manager to finish.
     type: int
     default: 300
 attributes:
   check_mode:
     support: full
-    description: Tells what is missing.
+    description: Reports what is missing.
   diff_mode:
     support: none
-    description: There is no file to show.
+    description: No file to show.
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -70,7 +70,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 installed:
-  description: The packages that were missing.
+  description: Packages that were missing.
   type: list
   elements: str
   returned: success

@@ -9,75 +9,75 @@ module: efa_installation
 short_description: Install Amazon's EFA software on a node with first-generation Gaudi cards
 version_added: "1.0.0"
 description:
-  - Installs the kernel module, rdma-core and libfabric for Amazon's Elastic Fabric Adapter with Amazon's own
-    C(efa_installer.sh), from the site's copy of its archive, whose version and SHA-256 the site has pinned.
-  - The installer runs only where C(/opt/amazon/efa_installed_packages) names another version, where a package that it
-    names was removed since, or where a run before was cut off. It is unpacked where only root is, and nothing is
-    fetched or brought for a node that has the version.
-  - It installs what it depends on from the distribution's own repositories.
-  - Nothing is restarted. A restart that is needed is in RV(reboot_required).
-  - Each run looks whether the parts belong together, and reports what does not as a warning and in RV(coherence).
+  - Installs the kernel module, rdma-core and libfabric for Amazon's Elastic Fabric Adapter with Amazon's
+    C(efa_installer.sh). It uses the site's copy of the archive; the site pins its version and SHA-256.
+  - The installer runs only if C(/opt/amazon/efa_installed_packages) names another version, if a package listed there
+    was removed, or if a previous run was interrupted. The archive is unpacked in a directory that only root can access.
+    Nothing is downloaded or copied to a node that already has the version.
+  - The installer gets its dependencies from the distribution's repositories.
+  - Nothing is restarted. RV(reboot_required) reports a reboot that is needed.
+  - Each run checks whether the parts are compatible, and reports mismatches as warnings and in RV(coherence).
 options:
   release:
     description:
-      - Release of the Gaudi software. First-generation cards, which are those of C(dl1.24xlarge), end with 1.21.
-      - From 1.18 on the module warns that the open sources of HCL skip EFA.
+      - Release of the Gaudi software. First-generation cards, as in C(dl1.24xlarge), are supported up to 1.21.
+      - From 1.18 on, the module warns that the published HCL sources skip EFA.
     type: str
     required: true
   version:
     description:
-      - Version of the installer, for example V(1.34.0). Nothing is installed when empty, and the node is looked at all
-        the same.
-      - A version older than the installed one is refused, since the installer leaves newer packages in place.
+      - "Version of the installer, for example V(1.34.0). Empty: nothing is installed, but the node is still checked."
+      - A version older than the installed one is refused, because the installer leaves newer packages in place.
     type: str
     default: ""
   archive:
     description:
-      - The site's copy of C(aws-efa-installer-VERSION.tar.gz), an absolute path on the controller or a URL.
-      - A URL is fetched by the node. Plain C(http) only from O(plain_http_hosts); C(file) is a file on the node.
+      - The site's copy of C(aws-efa-installer-VERSION.tar.gz), as an absolute path on the controller or a URL.
+      - The node downloads a URL. Plain C(http) is accepted only from O(plain_http_hosts); C(file) is a file on the
+        node.
     type: str
     default: ""
   checksum:
-    description: C(sha256:) and the archive's SHA-256 in lower case.
+    description: Checksum of the archive, C(sha256:) followed by the SHA-256 in lower case.
     type: str
     default: ""
   force:
-    description: Install it on Gaudi 2 or 3, or without any card, for all that is said against it.
+    description: Install on Gaudi 2 or 3, or without a card, despite all warnings.
     type: bool
     default: false
   installer_options:
     description:
-      - Further options of the installer. They count when it runs, and do not make it run.
-      - V(--minimal) leaves its libfabric and Open MPI out, V(--skip-kmod) its kernel module, V(--skip-limit-conf) its
-        limits of locked memory, and V(--no-verify) its own test of the device at the end.
+      - More installer options. They apply when the installer runs; changing them does not make it run.
+      - V(--minimal) omits its libfabric and Open MPI, V(--skip-kmod) its kernel module, V(--skip-limit-conf) its
+        locked-memory limits, and V(--no-verify) its final device test.
     type: list
     elements: str
     choices: [--minimal, --skip-kmod, --skip-limit-conf, --no-verify]
     default: []
   timeout:
-    description: Seconds that the installer has.
+    description: Seconds that the installer may take.
     type: float
     default: 1800
   plain_http_hosts:
-    description: Hosts from which O(archive) may be fetched without TLS.
+    description: Hosts from which O(archive) may be downloaded without TLS.
     type: list
     elements: str
     default: []
   environment_file:
-    description: The jobs' environment file, whose flags and C(LD_LIBRARY_PATH) are judged with the rest.
+    description: The jobs' environment file. Its flags and C(LD_LIBRARY_PATH) are checked too.
     type: path
     default: /etc/gaudi3_scale/environment
   archive_file:
-    description: Where the controller left the archive on the node. The action of this module sets it.
+    description: Location of the archive on the node. Set by this module's action plugin.
     type: path
     default: ""
 attributes:
   check_mode:
     support: full
-    description: Nothing is fetched, brought or run. An archive on the controller is compared with its checksum.
+    description: Nothing is downloaded, copied or run. The checksum of an archive on the controller is verified.
   diff_mode:
     support: full
-    description: Shows the installer's version.
+    description: Shows the installer version.
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -96,55 +96,55 @@ EXAMPLES = r"""
 
 RETURN = r"""
 efa:
-  description: What the node has.
+  description: State of the node.
   type: dict
   returned: success
   contains:
     version:
-      description: Version of the installer that came to its end here, or null.
+      description: Version of the last installer that completed on this node, or null.
       type: str
     previous:
-      description: That version before this run, or null.
+      description: RV(efa.version) before this run, or null.
       type: str
     generation:
       description: Generation of the cards, or null.
       type: str
     instance_type:
-      description: Product name of the firmware's tables. On EC2 it is the instance type.
+      description: Product name from the firmware tables. On EC2 it is the instance type.
       type: str
     libfabric:
       description: Version of Amazon's libfabric, or null.
       type: str
     kernel_module:
-      description: Version of the loaded module efa, empty where it tells none, or null where it is not loaded.
+      description: Version of the loaded module efa. Empty if it reports none, null if it is not loaded.
       type: str
     devices:
-      description: The node's adapters.
+      description: EFA devices of the node.
       type: list
       elements: str
 coherence:
   description:
-    - Whether the parts belong together, with C(name), C(ok), C(expected), C(found) and C(message).
-    - Empty in check mode where the installer would run.
+    - Compatibility checks, with C(name), C(ok), C(expected), C(found) and C(message).
+    - Empty in check mode if the installer would run.
   type: list
   elements: dict
   returned: success
 reboot_required:
-  description: Whether the node has to be restarted.
+  description: Whether the node needs a reboot.
   type: bool
   returned: success
 reboot_reasons:
-  description: Why.
+  description: Reasons for the reboot.
   type: list
   elements: str
   returned: success
 last_lines:
-  description: The last lines of the installer that failed. All of them are in the file RV(log).
+  description: Last lines of output of an installer that failed. The full output is in RV(log).
   type: list
   elements: str
   returned: when the installer failed
 log:
-  description: File on the node with all that the installer said.
+  description: File on the node with the installer's output.
   type: str
   returned: when the installer failed
 """

@@ -10,18 +10,18 @@ short_description: Measure all-reduce between each pair of nodes over the select
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Takes two nodes at a time, in the order of O(hosts), and runs C(gaudi3_scale.collectives) over the network that each
-    has chosen; then over the next one that both could use. All pairs run at the same time. Of an odd number of nodes
-    the last is measured with the first of its network once that one has had its own.
-  - The sum is checked. What is compared is the bus bandwidth at the largest of O(sizes).
-  - Nodes keep what was measured, and it is not measured again while nothing of it is another - the nodes, their
-    networks and links, the node library, the options here.
-  - Nodes that found by themselves another network than most are not measured, and named. Groups for which the
-    operator has said the network may differ.
-  - What M(gaudi3.scale.hpu_fabric_networks) has answered is read from the variable O(looked) of each host. Where it was
-    not asked, that is what M(gaudi3.scale.hpu_fabric) has reported in the same run, C(measurable) in
-    C(gaudi_fabric_result). A node whose answer is missing is named.
-  - Give it C(run_once). It runs on the controller, with each node's own connection and C(become).
+  - Runs C(gaudi3_scale.collectives) on two nodes at a time, in the order of O(hosts), over each node's selected network
+    and then over the next network that both could use. All pairs run in parallel. With an odd number of nodes, the last
+    one is measured with the first node of its network after that node's own pair.
+  - The sum is verified. Networks are compared by busbw at the largest of O(sizes).
+  - Nodes store the results. They are reused until the nodes, their networks or links, the node library or these options
+    change.
+  - Nodes that automatically selected a different network from the majority are reported and not measured. Groups may
+    differ if the operator set their network.
+  - Reads the result of M(gaudi3.scale.hpu_fabric_networks) from the host variable O(looked). Without it, it uses
+    C(measurable) in C(gaudi_fabric_result), which M(gaudi3.scale.hpu_fabric) reported in the same run. Nodes without
+    either are reported.
+  - Run it with C(run_once). It runs on the controller and uses each node's connection and C(become).
 options:
   hosts:
     description: Inventory names of the nodes.
@@ -29,60 +29,60 @@ options:
     elements: str
     required: true
   looked:
-    description: The variable of each host with its answer.
+    description: Host variable with the result.
     type: str
     default: gaudi_fabric_networks_result
   sizes:
-    description: Sizes of the all-reduce in bytes, ascending.
+    description: All-reduce sizes in bytes, ascending.
     type: list
     elements: int
     default: [1048576, 33554432, 268435456]
   margin:
-    description: The fraction by which another network must be faster to be reported, 0.05 for a twentieth.
+    description: Fraction by which another network must be faster to be reported, such as 0.05 for 5 %.
     type: float
     default: 0.05
   device:
-    description: What the ranks compute on.
+    description: Device that the ranks compute on.
     type: str
     default: hpu
   processes_per_node:
-    description: Ranks of a node.
+    description: Ranks per node.
     type: int
     default: 8
   rendezvous_port:
-    description: Port at which the ranks of a pair meet, on the first of its nodes.
+    description: Rendezvous port, on the first node of each pair.
     type: int
     default: 29520
   timeout:
-    description: Seconds that the ranks of one all-reduce may take to start, and as many that they have once all run.
+    description: Seconds for the ranks of one all-reduce to start, and the same again once all of them run.
     type: int
     default: 600
   again:
-    description: Measure also what is known.
+    description: Ignore stored results and measure again.
     type: bool
     default: false
   job:
-    description: Further options of M(gaudi3.scale.training_job), such as C(user), C(venv) and C(environment_files).
+    description: More options of M(gaudi3.scale.training_job), such as C(user), C(venv) and C(environment_files).
     type: dict
     default: {}
 attributes:
   check_mode:
     support: full
-    description: Nothing is measured; what is known is returned.
+    description: Measures nothing and returns stored results.
   diff_mode:
     support: none
-    description: Nothing of the operator's is changed.
+    description: Changes no files of the operator.
 seealso:
   - module: gaudi3.scale.hpu_fabric_networks
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: List the networks over which the nodes can be measured
+- name: List the networks that can be measured
   gaudi3.scale.hpu_fabric_networks:
   register: gaudi_fabric_networks_result
 
-- name: Measure
+- name: Measure them
   gaudi3.scale.fabric_benchmark:
     hosts: "{{ ansible_play_hosts }}"
   run_once: true
@@ -98,7 +98,7 @@ nodes:
   type: dict
   returned: success
 refusals:
-  description: One sentence for each node that is V(not ok).
+  description: One error message for each node that is V(not ok).
   type: dict
   returned: success
 """

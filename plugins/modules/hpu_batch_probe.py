@@ -11,111 +11,113 @@ module: hpu_batch_probe
 short_description: Find the best batch size that trains on this node
 version_added: "1.0.0"
 description:
-  - Runs a few real training steps at one batch size after another, each in a fresh process in the training venv, and
-    returns the largest size that ran and left a margin of memory free, or the smallest with the best throughput. A size
-    that was not tried is never returned.
-  - The next size comes from the peaks that were measured, where the memory's limit is known; else from doubling and
-    halving. Before the first trial the host works out what a step takes, where the workload runs on tensors without
-    contents.
-  - Shows a line for each trial on the screen. Each trial is kept on the node as soon as it has ended, so that a probe
-    that was interrupted resumes from there.
-  - Running out of memory is distinguished from a crash, from a trial that does not end, and from a workload that
-    cannot be run. Each of the last three ends the search with an error.
-  - Trials are kept under a key of all that they depend on - the workload with its options, the environment files, the
-    cards, the driver, the number of processes and the versions in the venv. What they answer is returned without a
-    trial. A change in the workload's own code is not noticed; use O(refresh) then.
+  - Runs a few real training steps at one batch size after another, each in a fresh process in the training venv.
+    Returns the largest size that ran and left a margin of memory free, or the smallest size with the best throughput.
+    It never returns a size that was not tried.
+  - Where the memory limit is known, the next size is calculated from the measured peaks; otherwise sizes are doubled
+    and halved. If the workload runs on tensors without data, the host estimates the memory of a step before the first
+    trial.
+  - Shows a line on the screen for each trial. Each trial is stored on the node as soon as it ends, so an interrupted
+    probe resumes from there.
+  - Distinguishes out-of-memory from a crash, a hang, and a workload that cannot run. Each of the last three ends the
+    search with an error.
+  - Trials are stored under a key of everything they depend on - the workload and its options, the environment files,
+    the cards, the driver, the number of processes and the versions in the venv. A known answer is returned without a
+    trial. Changes in the workload's code are not detected; use O(refresh) after them.
 options:
   workload:
     description:
       - Importable C(module:function) in the training venv. It is called as C(function(batch_size=..., device=...,
-        **options)) and returns a function without arguments that does one training step.
+        **options)) and returns a function without arguments that runs one training step.
     type: str
     default: gaudi3_scale.workloads:causal_language_model
   workload_options:
-    description: Further arguments of the function.
+    description: More arguments of the function.
     type: dict
     default: {}
   maximum:
-    description: The largest size to try.
+    description: Largest batch size to try.
     type: int
     default: 1024
   minimum:
-    description: The smallest size to try.
+    description: Smallest batch size to try.
     type: int
     default: 1
   multiple_of:
-    description: Try only multiples of this.
+    description: Try only multiples of this number.
     type: int
     default: 1
   margin:
     description:
-      - The part of the memory that stays free, of what is left for the batch beside parameters and optimizer state.
-      - More stays free where the steps of a trial differ in their peaks.
+      - Fraction of memory to keep free, of the memory available to the batch after parameters and optimizer state.
+      - More stays free if the peaks of a trial's steps vary.
     type: float
     default: 0.01
   target_hpu_utilization:
-    description: The part of the memory that may be used at all.
+    description: Fraction of the total memory that may be used.
     type: float
     default: 1.0
   objective:
     description:
-      - V(largest) is the largest size that trains.
-      - V(throughput) is the smallest size with at least 98 % of the most samples a second, for at most two trials more.
+      - V(largest) finds the largest size that trains.
+      - V(throughput) finds the smallest size with at least 98 % of the highest samples per second, in at most two more
+        trials.
     type: str
     choices: [largest, throughput]
     default: largest
   verify:
     description:
-      - A size that a node of the same kind found. Where it runs here it is the answer, after at most one trial; where
-        it does not, the search resumes from what that trial reported.
+      - Batch size that a node of the same kind found. If it runs here, it is the answer after at most one trial;
+        otherwise the search resumes from what that trial reported.
     type: int
   processes:
-    description: How many ranks a trial has, each with its own card, as the job will have. The worst rank counts.
+    description: Ranks per trial, each on its own card, as in the job. The worst rank counts.
     type: int
     default: 1
   global_batch:
-    description: Samples that a step of the optimizer shall have over all ranks. RV(global_batch) is how to make it.
+    description: Samples per optimizer step over all ranks. RV(global_batch) has the settings for it.
     type: int
   world_size:
-    description: The number of ranks of the job that O(global_batch) is for.
+    description: World size of the job that O(global_batch) is for.
     type: int
     default: 1
   learning_rate:
-    description: A learning rate to be scaled for O(global_batch).
+    description: Learning rate to scale for O(global_batch).
     type: float
   learning_rate_batch:
-    description: The global batch that O(learning_rate) was right for.
+    description: Global batch that O(learning_rate) was tuned for.
     type: int
   scaling:
     description:
-      - How the learning rate grows with the global batch - V(linear) (Goyal et al., arXiv:1706.02677), V(sqrt) (Hoffer
+      - How the learning rate scales with the global batch - V(linear) (Goyal et al., arXiv:1706.02677), V(sqrt) (Hoffer
         et al., arXiv:1705.08741), or V(none).
     type: str
     choices: [linear, sqrt, none]
     default: linear
   steps:
-    description: Training steps a trial.
+    description: Training steps per trial.
     type: int
     default: 3
   timeout:
-    description: Seconds after which a trial is ended and called a hang. The first step on a card compiles its graph.
+    description:
+      - Seconds after which a trial is stopped and reported as a hang. The first step on a card compiles its graph.
     type: int
     default: 900
   lock_timeout:
-    description: Seconds to wait for the trial of another run on this node.
+    description: Seconds to wait for a trial of another run on this node.
     type: int
     default: 900
   memory_limit:
     description:
-      - How much memory a trial may take when O(device=cpu), where it stands for the memory of a card.
+      - Memory limit of a trial with O(device=cpu), which stands in for a card's memory.
       - Bytes, or a number with KiB, MiB or GiB.
     type: str
   refresh:
-    description: Forget the trials that are known, and make them again.
+    description: Discard stored trials and run them again.
     type: bool
     default: false
   state_directory:
-    description: Directory below which trials are kept, as C(probe/<key>.json).
+    description: Directory for stored trials, as C(probe/<key>.json).
     type: path
     default: /var/lib/gaudi3_scale
 extends_documentation_fragment:
@@ -124,14 +126,14 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 attributes:
   check_mode:
     support: partial
-    description: Makes no trial.
-    details: Returns a known answer. An unknown one is not probed for; RV(batch_size) is then V(null).
+    description: Runs no trial.
+    details: Returns a known answer. Does not probe for an unknown one; RV(batch_size) is then V(null).
   diff_mode:
     support: full
     description: Shows the answer before and after.
 notes:
   - A trial takes the whole card, so nothing else may use the cards meanwhile.
-  - An action plugin of the same name runs the module once for each trial.
+  - An action plugin of the same name runs the module once per trial.
 """
 
 EXAMPLES = r"""
@@ -157,117 +159,116 @@ EXAMPLES = r"""
 
 RETURN = r"""
 batch_size:
-  description: The answer, which ran. V(null) where it is not known, which is only in check mode.
+  description: Batch size that was found and has run. V(null) if not known, which happens only in check mode.
   returned: success
   type: int
   sample: 96
 certified:
-  description: Whether no larger size is possible with the margin; see RV(why).
+  description: Whether it is established that no larger size fits with the margin; see RV(why).
   returned: success
   type: bool
 verified:
-  description: Whether RV(batch_size) is O(verify), so that no search was made.
+  description: Whether RV(batch_size) is O(verify), so that no search was needed.
   returned: success
   type: bool
 within:
-  description: The part of the true limit by which RV(batch_size) may be below it. V(null) where it is not known.
+  description: Fraction by which RV(batch_size) may be below the true limit. V(null) if not known.
   returned: success
   type: float
   sample: 0.012
 why:
-  description: What RV(batch_size) rests on.
+  description: Evidence for RV(batch_size).
   returned: success
   type: str
   sample: 104 is excluded by the measured growth of the peak memory
 next:
-  description: The size that would be tried next, and why. V(null) where the answer is known.
+  description: Next size to try, and why. V(null) if the answer is known.
   returned: success
   type: dict
   sample: {"batch_size": 96, "why": "the size at which the readings predict full memory"}
 global_batch:
-  description: How to make O(global_batch). V(null) where none is asked for or the answer is not known.
+  description: Settings for O(global_batch). V(null) if it was not requested or the answer is not known.
   returned: success
   type: dict
   contains:
     global_batch:
-      description: Samples a step of the optimizer.
+      description: Samples per optimizer step.
       type: int
     world_size:
-      description: The number of ranks.
+      description: World size.
       type: int
     batch_size:
-      description: Samples a rank and pass, at most RV(batch_size).
+      description: Samples per rank and pass, at most RV(batch_size).
       type: int
     accumulation_steps:
-      description: Passes a step of the optimizer.
+      description: Passes per optimizer step.
       type: int
     learning_rate:
-      description: The scaled learning rate. V(null) where none was given.
+      description: Scaled learning rate. V(null) if none was given.
       type: float
 trials:
-  description: All trials in their order; also of those before an error.
+  description: All trials in order, including those before an error.
   returned: always
   type: list
   elements: dict
   contains:
     batch_size:
-      description: The size.
+      description: Batch size of the trial.
       type: int
     outcome:
       description: V(ok), V(out_of_memory), V(crash), V(hang) or V(workload_error).
       type: str
     peak_memory_bytes:
-      description: Most memory in use. V(null) where it was not measured.
+      description: Peak memory in use. V(null) if not measured.
       type: int
     resting_memory_bytes:
-      description: In use between two steps. V(null) where it was not measured.
+      description: Memory in use between two steps. V(null) if not measured.
       type: int
     peak_spread_bytes:
-      description: How far the peaks of the steps lie apart. V(null) where it was not measured.
+      description: Spread between the peaks of the steps. V(null) if not measured.
       type: int
     limit_bytes:
-      description: The memory that the device had for the trial. V(null) where it was not reported.
+      description: Memory that the device had for the trial. V(null) if not reported.
       type: int
     used_by_others_bytes:
-      description: The memory that others had before the trial began. V(null) where it was not reported.
+      description: Memory that other processes used before the trial. V(null) if not reported.
       type: int
     step_seconds:
-      description: Median time of a step after the first.
+      description: Median step time after the first step.
       type: float
     message:
-      description: Why it was not ok.
+      description: Why the trial was not ok.
       type: str
 cached:
-  description: Whether the answer was known, so that no trial was made.
+  description: Whether the answer was known, so that no trial ran.
   returned: success
   type: bool
 remarks:
-  description: What an operator should know of the answer, such as a damaged file or a neighbor on the card; shown as
-    warnings.
+  description: Remarks for the operator, such as a damaged file or another process on the card; shown as warnings.
   returned: success
   type: list
   elements: str
 key:
-  description: The key of all that the trials depend on; nodes with the same key are the same for a probe.
+  description: Key of everything that the trials depend on. The probe treats nodes with the same key as equal.
   returned: always, unless an option is invalid
   type: str
   sample: 5d0b6a3c7f1e2d48
 fields:
-  description: What the key is made of, by name.
+  description: Fields of the key, by name.
   returned: always, unless an option is invalid
   type: dict
   sample: {"board": "HL-325L", "driver": "1.24.1", "package torch": "2.9.1", "variable PT_HPU_LAZY_MODE": "0"}
 cache_file:
-  description: File on the node that keeps the trials.
+  description: File on the node with the stored trials.
   returned: always, unless an option is invalid
   type: str
 ansible_facts:
   description: The answer as a fact.
-  returned: when it is known
+  returned: when known
   type: dict
   contains:
     gaudi_batch_size:
-      description: RV(batch_size), or with O(global_batch) the size to make it with.
+      description: RV(batch_size), or with O(global_batch) the size to use for it.
       type: int
 """
 

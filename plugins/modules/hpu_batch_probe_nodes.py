@@ -6,26 +6,25 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_batch_probe_nodes
-short_description: Find the batch size that all nodes of a job can run, and keep the answer on the controller
+short_description: Find the batch size that all nodes of a job can run, and store the answer on the controller
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Runs M(gaudi3.scale.hpu_batch_probe) on many nodes. Those that are equal for a probe (cards, driver, flags, versions
-    in the venv) are one kind - one node of each kind searches, then the others verify the least that was found.
-  - Where the node that searches fails, another one of its kind does. A node without an answer is in RV(failures); it
-    fails neither the task nor another node.
-  - Shows a line for each trial of each node. Nodes of a round work at the same time, as many as C(forks) says.
-  - One task is for all nodes, so give it C(run_once). It runs on the controller, with each node's own connection and
+  - Runs M(gaudi3.scale.hpu_batch_probe) on many nodes. Nodes with equal cards, driver, flags and venv versions are one
+    kind. One node of each kind searches, then the others verify the smallest size that was found.
+  - If the searching node fails, another of its kind searches. RV(failures) lists nodes without an answer; they fail
+    neither the task nor other nodes.
+  - Shows a line for each trial of each node. Up to C(forks) nodes of a round run in parallel.
+  - One task covers all nodes, so run it with C(run_once). It runs on the controller and uses each node's connection and
     C(become).
 options:
   step:
     description:
       - V(probe) finds the batch size.
-      - V(check_file) looks whether O(path) can take the answer. V(write_file) keeps O(found) there, as a marked block
+      - V(check_file) checks whether O(path) can take the answer. V(write_file) stores O(found) there, in a marked block
         with the variables C(gaudi_training_batch_size), C(gaudi_training_accumulation_steps) and
-        C(gaudi_training_learning_rate). The operator's own lines are never changed. Both fail with one sentence for a
-        file that is encrypted, that sets one of the variables in a line of the operator's own, or that is no file of
-        the controller; no node is asked.
+        C(gaudi_training_learning_rate). Lines outside the block are never changed. Both fail if the file is encrypted,
+        sets one of the variables outside the block, or is not a file on the controller; they contact no node.
     type: str
     choices: [probe, check_file, write_file]
     default: probe
@@ -41,20 +40,19 @@ options:
     default: {}
   global_batch:
     description:
-      - Samples that a step of the optimizer shall have over all ranks. With 0 none is made, and O(step=write_file)
-        writes no accumulation steps.
+      - "Samples per optimizer step over all ranks. V(0): none, and O(step=write_file) writes no accumulation steps."
     type: int
     default: 0
   world_size:
-    description: The number of ranks of the job that O(global_batch) is for.
+    description: World size of the job that O(global_batch) is for.
     type: int
     default: 1
   learning_rate:
-    description: A learning rate to be scaled for O(global_batch); 0 for none.
+    description: "Learning rate to scale for O(global_batch). V(0): none."
     type: float
     default: 0.0
   learning_rate_batch:
-    description: The global batch that O(learning_rate) was right for.
+    description: Global batch that O(learning_rate) was tuned for.
     type: int
     default: 0
   scaling:
@@ -64,23 +62,22 @@ options:
     default: linear
   path:
     description:
-      - The file on the controller. A relative one is below the directory in which C(ansible-playbook) was started.
+      - File on the controller. A relative path starts at the directory in which C(ansible-playbook) was started.
         Required with O(step=check_file) and O(step=write_file).
     type: str
   heading:
-    description: A line of comment for the block.
+    description: Comment line for the block.
     type: str
     default: ""
   found:
-    description:
-      - What is kept, as RV(found). What is not given or 0 is left out. Required with O(step=write_file).
+    description: Values to store, as in RV(found). Missing values and 0 are omitted. Required with O(step=write_file).
     type: dict
     suboptions:
       batch_size:
-        description: Windows a rank.
+        description: Windows per rank.
         type: int
       accumulation_steps:
-        description: Micro batches of an optimizer step.
+        description: Micro batches per optimizer step.
         type: int
       learning_rate:
         description: The learning rate.
@@ -88,7 +85,7 @@ options:
 attributes:
   check_mode:
     support: partial
-    description: Makes no trial, and returns what the nodes know. Writes nothing.
+    description: Runs no trial and writes nothing. Returns the answers that the nodes have stored.
   diff_mode:
     support: full
     description: Shows the answers before and after, or the file.
@@ -107,7 +104,7 @@ EXAMPLES = r"""
   run_once: true
   register: probe
 
-- name: Keep the answer
+- name: Store the answer
   gaudi3.scale.hpu_batch_probe_nodes:
     step: write_file
     path: inventories/mine/group_vars/gaudi/batch.yml
@@ -118,33 +115,33 @@ EXAMPLES = r"""
 
 RETURN = r"""
 batch_size:
-  description: What all nodes that have an answer can run. Null where none has.
+  description: Batch size that all nodes with an answer can run. Null if none has one.
   type: int
   returned: with O(step=probe)
   sample: 96
 global_batch:
-  description: How to make the wanted global batch, as RV(gaudi3.scale.hpu_batch_probe#module:global_batch), or null.
+  description: Settings for the global batch, as RV(gaudi3.scale.hpu_batch_probe#module:global_batch), or null.
   type: dict
   returned: with O(step=probe)
 found:
   description:
-    - V(batch_size), V(accumulation_steps) and V(learning_rate) that a launch takes - those of RV(global_batch), or
+    - V(batch_size), V(accumulation_steps) and V(learning_rate) for a launch - those of RV(global_batch), or
       RV(batch_size), 1 and null.
   type: dict
   returned: with O(step=probe)
   sample: {batch_size: 96, accumulation_steps: 1, learning_rate: null}
 failures:
-  description: A sentence for each node without an answer.
+  description: One error message for each node without an answer.
   type: dict
   returned: with O(step=probe)
   sample: {gaudi-02: "cannot be reached: No route to host"}
 notes:
-  description: What a person should know beside that.
+  description: Other notes for the operator.
   type: list
   elements: str
   returned: with O(step=probe)
 results:
-  description: By node what M(gaudi3.scale.hpu_batch_probe) returned there last.
+  description: Last result of M(gaudi3.scale.hpu_batch_probe), by node.
   type: dict
   returned: with O(step=probe)
 path:

@@ -11,57 +11,56 @@ module: hpu_compare_settings
 short_description: Measure the effect of flags and trainer settings on a workload on this node
 version_added: "1.0.0"
 description:
-  - Runs a workload with a base and with each of O(settings), round by round in an order that changes, each run in a
-    fresh process in the training venv. Steps to warm up, which compile and replay for the first time, do not count.
-  - Returns for each setting the ratio of its speed to that of the base in the same rounds, with a confidence interval,
-    what it does to memory and loss, and a verdict.
-  - Flags are judged as M(gaudi3.scale.hpu_flags) does before anything runs. A name that nothing reads is refused.
-  - A setting that fails has that as its verdict, and the others go on. After a crash or a hang the base runs alone,
-    since either can leave a card unusable.
-  - Runs are kept on the node. A comparison that was interrupted resumes, and one that is known is returned without a
-    run, as long as the comparison, the environment files and the versions in the venv are the same. A change in the
-    workload's own code is not noticed; use O(refresh) then.
+  - Runs a workload with a base and with each of O(settings), round by round in varying order. Each run is a fresh
+    process in the training venv. Warm-up steps, which compile and replay the graph for the first time, do not count.
+  - Returns for each setting its speed relative to the base in the same rounds, with a confidence interval, its effect
+    on memory and loss, and a verdict.
+  - Flags are validated as in M(gaudi3.scale.hpu_flags) before anything runs. A name that no software reads is refused.
+  - A setting that fails gets that verdict, and the comparison continues. After a crash or a hang the base runs alone,
+    because either can leave a card unusable.
+  - Runs are stored on the node. An interrupted comparison resumes, and a known one is returned without a run while the
+    comparison, the environment files and the versions in the venv stay the same. Changes in the workload's code are not
+    detected; use O(refresh) after them.
 options:
   workload:
     description:
       - Importable C(module:function) in the training venv. It is called as C(function(batch_size=..., device=...,
-        **options)) and returns a function without arguments that does one training step, and may return its loss.
+        **options)) and returns a function without arguments that runs one training step and may return its loss.
     type: str
     default: gaudi3_scale.workloads:causal_language_model
   workload_options:
-    description: Further arguments of the function, for all runs.
+    description: More arguments of the function, for all runs.
     type: dict
     default: {}
   base:
-    description:
-      - What the settings are compared with. C(batch_size), and where wanted C(flags) and C(options).
+    description: Baseline of the comparison, with C(batch_size) and optionally C(flags) and C(options).
     type: dict
     required: true
   settings:
     description:
-      - What each setting changes of O(base). A C(name), and at least one of C(flags), C(options) and C(batch_size).
-      - A flag is an environment variable, and V(null) takes one of the base or of O(environment_files) away.
+      - Changes of each setting to O(base), as a C(name) and at least one of C(flags), C(options) and C(batch_size).
+      - A flag is an environment variable. V(null) unsets a variable of the base or of O(environment_files).
     type: list
     elements: dict
     default: []
   flags:
-    description: Flags of which each is a setting of its own, as a list of C(NAME=value) or as a mapping.
+    description: Flags to compare one by one, each as its own setting, as a list of C(NAME=value) or a mapping.
     type: raw
     default: []
   rounds:
-    description: Most rounds. Intervals are looked at after half of them and after all.
+    description: Maximum number of rounds. Intervals are evaluated after half of them and after all.
     type: int
     default: 10
   precision:
-    description: Intervals that reach no further than this part to each side end the comparison after half its rounds.
+    description: Relative half-width of the intervals at which the comparison ends after half its rounds.
     type: float
     default: 0.01
   confidence:
-    description: How often all intervals together hold the truth. That of a single one is higher, and in RV(level).
+    description: Joint confidence level of all intervals. The level of a single interval is higher; see RV(level).
     type: float
     default: 0.95
   loss_tolerance:
-    description: A mean loss that differs by no more than this part is the same.
+    description: Relative difference in mean loss that counts as no change.
     type: float
     default: 0.01
   steps:
@@ -69,64 +68,66 @@ options:
     type: int
     default: 20
   warm_up:
-    description: Steps before them. On a card the first compiles the graph, and the second is its first replay.
+    description:
+      - Warm-up steps before them. On a card the first step compiles the graph and the second replays it for the first
+        time.
     type: int
     default: 3
   processes:
-    description: Ranks of the workload on this node, each on a card of its own.
+    description: Ranks of the workload on this node, each on its own card.
     type: int
     default: 1
   timeout:
-    description: Seconds after which a run is ended and called a hang.
+    description: Seconds after which a run is stopped and reported as a hang.
     type: int
     default: 900
   memory_limit:
     description:
-      - How much memory a run may take when O(device=cpu), where it stands for the memory of a card.
+      - Memory limit of a run with O(device=cpu), which stands in for a card's memory.
       - Bytes, or a number with KiB, MiB or GiB.
     type: str
   release:
-    description: Release that the flags are judged for. That of the installed bridge when not set, else the newest.
+    description: Release to validate the flags for. By default that of the installed bridge, or else the newest.
     type: str
     default: ""
   release_overrides:
-    description: Rows that replace or add releases, from a version to the fields of a release such as C(build).
+    description: Rows that replace or add releases, as a mapping from version to fields of a release, such as C(build).
     type: dict
     default: {}
   profile:
-    description: The kind of job that the flags are judged for. Read from the flags when not set.
+    description: Kind of job to validate the flags for. By default read from the flags.
     type: str
     choices: ["", training_compile, training_lazy, inference_vllm]
     default: ""
   network:
-    description: The network that the flags are judged for. Any when not set.
+    description: Network to validate the flags for. By default any.
     type: str
     choices: ["", gaudi_ethernet, infiniband, roce, efa, ethernet]
     default: ""
   baseline:
     description:
-      - The text of a file with RV(fields), RV(settings) and RV(rates) of an earlier comparison on each of its nodes,
-        as the playbook C(gaudi3.scale.compare_settings) saves it. What is slower now is in RV(regressions).
-      - One that was made with another workload, size, device or release is refused before anything runs.
+      - Content of a file with RV(fields), RV(settings) and RV(rates) of an earlier comparison on each node, as the
+        playbook C(gaudi3.scale.compare_settings) saves it. RV(regressions) lists what is slower now.
+      - A baseline with another workload, size, device or release is refused before anything runs.
     type: raw
   baseline_file:
-    description: Where O(baseline) comes from, for messages.
+    description: Source of O(baseline), for messages.
     type: str
     default: the baseline
   baseline_node:
-    description: The name of this node in O(baseline).
+    description: Name of this node in O(baseline).
     type: str
     default: ""
   tolerance:
-    description: What is slower than in O(baseline) by no more than this part is no regression.
+    description: Fraction by which speed may be below O(baseline) without being a regression.
     type: float
     default: 0.05
   refresh:
-    description: Forget the runs that are known.
+    description: Discard stored runs and run them again.
     type: bool
     default: false
   state_directory:
-    description: Directory below which runs are kept, as C(compare/<key>.json).
+    description: Directory for stored runs, as C(compare/<key>.json).
     type: path
     default: /var/lib/gaudi3_scale
   lock_timeout:
@@ -139,14 +140,14 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 attributes:
   check_mode:
     support: partial
-    description: Makes no run.
-    details: Judges the flags, and returns the verdicts as far as the runs are known.
+    description: Runs nothing.
+    details: Validates the flags, and returns the verdicts of known runs.
   diff_mode:
     support: none
     description: The verdicts are in the return values.
 notes:
   - A run takes the whole card, so nothing else may use the cards meanwhile.
-  - As a task, the module is called once for each run, and shows a line on the screen for each.
+  - When used as a task, the module is called once per run and shows a line on the screen for each.
 seealso:
   - module: gaudi3.scale.hpu_flags_info
   - module: gaudi3.scale.hpu_batch_probe
@@ -169,53 +170,54 @@ EXAMPLES = r"""
 
 RETURN = r"""
 verdicts:
-  description: One for each setting, in their order.
+  description: One verdict per setting, in their order.
   returned: success
   type: list
   elements: dict
   contains:
     name:
-      description: The setting.
+      description: Name of the setting.
       type: str
     verdict:
       description: V(helps), V(hurts), V(no difference), V(changes the loss), V(failed), or V(not measured).
       type: str
     why:
-      description: What the verdict rests on.
+      description: Evidence for the verdict.
       type: str
     speed:
-      description: Samples a second of those of the base. C(estimate), C(low), C(high), C(level). V(null) if unknown.
+      description:
+        - Samples per second relative to the base, with C(estimate), C(low), C(high) and C(level). V(null) if unknown.
       type: dict
     step_time:
-      description: Seconds a step of those of the base, with the same keys.
+      description: Step time relative to the base, with the same keys.
       type: dict
     samples_per_second:
-      description: Median over the runs, of all ranks.
+      description: Samples per second of all ranks, median over the runs.
       type: float
     step_seconds:
-      description: Median over the runs, each of which is the median of its steps.
+      description: Seconds per step, median over the runs of each run's median.
       type: float
     peak_memory_bytes:
-      description: Median over the runs.
+      description: Peak memory in bytes, median over the runs.
       type: float
     memory:
-      description: RV(verdicts[].peak_memory_bytes) of that of the base.
+      description: RV(verdicts[].peak_memory_bytes) relative to the base.
       type: float
     loss:
-      description: Median over the runs of the mean loss of a run. V(null) where the workload returns none.
+      description: Mean loss of a run, median over the runs. V(null) if the workload returns none.
       type: float
     loss_change:
-      description: The part by which it differs. V(null) where a step learns from other samples than the base's.
+      description: Relative change in loss. V(null) if a step learns from different samples than the base's.
       type: float
     rounds:
       description: Rounds that count.
       type: int
     notes:
-      description: What was said of its flags.
+      description: Remarks on its flags.
       type: list
       elements: str
     plain:
-      description: Those of its variables that are no Gaudi flags, so that nothing judged them.
+      description: Variables that are not Gaudi flags and were not validated.
       type: list
       elements: str
     flags:
@@ -228,11 +230,11 @@ verdicts:
       description: As given.
       type: int
 base:
-  description: Medians of the base. C(samples_per_second), C(step_seconds), C(peak_memory_bytes), C(loss).
+  description: Medians of the base, with C(samples_per_second), C(step_seconds), C(peak_memory_bytes) and C(loss).
   returned: success
   type: dict
 base_notes:
-  description: What was said of the flags of the base.
+  description: Remarks on the flags of the base.
   returned: success
   type: list
   elements: str
@@ -241,55 +243,55 @@ rounds:
   returned: success
   type: int
 level:
-  description: How often a single interval holds the truth.
+  description: Confidence level of a single interval.
   returned: success
   type: float
 confidence:
-  description: How often all of them do.
+  description: Joint confidence level of all intervals.
   returned: success
   type: float
 fields:
-  description: What was measured, from a word to its value.
+  description: What was measured, by name.
   returned: success
   type: dict
 settings:
-  description: What each setting, and the base, had in full.
+  description: Complete settings of each setting and of the base.
   returned: success
   type: dict
 rates:
-  description: Samples a second of each run, by setting.
+  description: Samples per second of each run, by setting.
   returned: success
   type: dict
 changes:
-  description: Speed of that in O(baseline), with C(name), C(speed) and C(slower).
+  description: Speed relative to O(baseline), with C(name), C(speed) and C(slower).
   returned: success
   type: list
   elements: dict
 regressions:
-  description: A phrase for each that is slower by more than O(tolerance) and beyond noise.
+  description: One message for each setting that is slower by more than O(tolerance) and beyond noise.
   returned: success
   type: list
   elements: str
 runs:
-  description: All runs in their order; also of those before an error.
+  description: All runs in order, including those before an error.
   returned: always
   type: list
   elements: dict
 next:
-  description: The run that is still to be made, with C(round) and C(name). V(null) when all is measured.
+  description: Next run, with C(round) and C(name). V(null) if all is measured.
   returned: success
   type: dict
 remarks:
-  description: What an operator should know besides, such as a damaged file; shown as warnings.
+  description: Other remarks for the operator, such as a damaged file; shown as warnings.
   returned: success
   type: list
   elements: str
 cached:
-  description: Whether all was known.
+  description: Whether everything was known, so that nothing ran.
   returned: success
   type: bool
 state_file:
-  description: File on the node that keeps the runs.
+  description: File on the node with the stored runs.
   returned: success
   type: str
 """

@@ -9,31 +9,29 @@ module: hpu_container_check
 short_description: Verify that containers see all Gaudi cards
 version_added: "1.0.0"
 description:
-  - Starts a container with each engine, once with the runtime C(habana) and once with CDI where that is wanted, lets
-    C(hl-smi) count the cards in it, and fails where it sees other cards than C(hl-smi) on the node.
-  - No registry is needed. The image is made on the node, of empty directories; C(/usr) of the node is mounted into it
-    read-only. It is gone afterwards, and so is the container, C(gaudi3-scale-check); what an interrupted run left is
-    removed by the next.
-  - The containers have the node's network. Nothing is taken away from a training that runs.
-  - What was seen is kept in C(/var/lib/gaudi3_scale/container_check.json). Containers are started again only when the
+  - Starts a container with each engine, once with the runtime C(habana) and once with CDI if requested, and counts the
+    cards in it with C(hl-smi). Fails if the count differs from that of C(hl-smi) on the node.
+  - Needs no registry. The image is built on the node from empty directories, with C(/usr) of the node mounted
+    read-only. The image and the container C(gaudi3-scale-check) are removed afterwards; leftovers of an interrupted run
+    are removed by the next one.
+  - The containers use the node's network. Running training is not affected.
+  - The result is stored in C(/var/lib/gaudi3_scale/container_check.json). Containers are started again only after the
     cards, the engines, the runtime, a configuration or these options have changed.
 options:
   engines:
     description:
-      - Engines to start containers with, RV(gaudi3.scale.hpu_container_runtime#module:engines) for example.
-      - One that is not installed, and V(containerd), is reported in RV(not_checked).
+      - Engines to test, for example RV(gaudi3.scale.hpu_container_runtime#module:engines).
+      - Engines that are not installed, and V(containerd), are listed in RV(not_checked).
     type: list
     elements: str
     choices: [docker, podman, containerd]
     required: true
   cdi:
-    description: Whether to start one with C(--device habana.ai/gaudi=all) too.
+    description: Whether to start a container with C(--device habana.ai/gaudi=all) too.
     type: bool
     default: false
   image:
-    description:
-      - An image with C(hl-smi) to start instead of the one that is made on the node. The engine fetches it where it is
-        not there.
+    description: Image with C(hl-smi) to use instead of the one built on the node. The engine pulls it if missing.
     type: str
     default: ""
   mounts:
@@ -42,16 +40,16 @@ options:
     elements: path
     default: []
   seconds:
-    description: How long one container may take, the fetching of its image included.
+    description: Seconds per container, including the pull of its image.
     type: float
     default: 120
 attributes:
   check_mode:
     support: full
-    description: No container is started.
+    description: Starts no container.
   diff_mode:
     support: none
-    description: Nothing on the node is changed.
+    description: Changes nothing on the node.
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -64,25 +62,25 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: One sentence on what was seen.
+  description: Summary of the result.
   type: str
   returned: always
   sample: hl-smi counts 8 cards in a container of podman with the runtime habana.
 cards:
-  description: How many cards hl-smi counts on the node.
+  description: Number of cards that hl-smi reports on the node.
   type: int
   returned: always
 counts:
-  description: By engine, and V(runtime) or V(cdi), how many cards hl-smi counted in the container.
+  description: Number of cards that hl-smi reports in the container, by engine and V(runtime) or V(cdi).
   type: dict
   returned: always
   sample: {podman: {runtime: 8, cdi: 8}}
 started:
-  description: How many containers were started; 0 where nothing has changed since the last success.
+  description: Number of containers started; 0 if nothing has changed since the last success.
   type: int
   returned: success
 not_checked:
-  description: A sentence for each engine, or way into it, with which no container was started.
+  description: One message for each engine, or mode of an engine, that was not tested.
   type: list
   elements: str
   returned: always

@@ -9,62 +9,62 @@ module: hpu_container_runtime
 short_description: Register the Gaudi container runtime with Docker, podman or containerd
 version_added: "1.0.0"
 description:
-  - Registers the vendor's OCI runtime under the name C(habana). The operator's files are merged into, so that every
-    other key, the order and the comments stay; a copy of the file is kept beside it. A file that cannot be understood
-    is refused and not touched.
-  - "Docker: C(/etc/docker/daemon.json). podman: a drop-in in C(/etc/containers/containers.conf.d). containerd:
-    C(/etc/containerd/config.toml) of version 1, 2 or 3."
-  - With O(cdi), a specification of the cards for the Container Device Interface is made from sysfs, as
-    C(/etc/cdi/gaudi3-scale.json), and the engines are made to read it. It lists the cards that the driver has now.
-  - No service is restarted; RV(services) says which ones have to read their file again.
+  - Registers the vendor's OCI runtime under the name C(habana). Settings are merged into the operator's files; other
+    keys, their order and comments stay, and a backup of the file is kept beside it. A file that cannot be parsed is
+    refused and left unchanged.
+  - Docker uses C(/etc/docker/daemon.json), podman a drop-in in C(/etc/containers/containers.conf.d), and containerd
+    C(/etc/containerd/config.toml) of version 1, 2 or 3.
+  - With O(cdi), generates a Container Device Interface specification of the cards from sysfs,
+    C(/etc/cdi/gaudi3-scale.json), and configures the engines to read it. It lists the cards that the driver has now.
+  - Restarts no service; RV(services) lists services that must reload their file.
 options:
   engines:
     description:
-      - Engines to register with, V(docker), V(podman) or V(containerd). One that is named gets its file whether or not
-        it is installed yet.
-      - V(auto) stands for those that are installed, except a containerd that belongs to Docker or whose CRI plugin is
-        off.
+      - Engines to register with, V(docker), V(podman) or V(containerd). A named engine gets its file even if it is not
+        installed yet.
+      - V(auto) selects the installed engines, except a containerd that belongs to Docker or has its CRI plugin
+        disabled.
     type: list
     elements: str
     choices: [auto, docker, podman, containerd]
     default: [auto]
   default:
     description:
-      - Whether containers use the runtime without asking for it.
-      - V(false) leaves the file's own choice.
+      - Whether containers use the runtime by default.
+      - V(false) leaves the setting in the file.
     type: bool
     default: false
   program:
-    description: The runtime's program.
+    description: Path of the runtime.
     type: path
     default: /usr/bin/habana-container-runtime
   cdi:
     description:
-      - Whether containers can be given the cards by C(--device habana.ai/gaudi=0) or C(=all) too.
-      - The specification passes device nodes and nothing else. What the vendor's runtime adds besides,
-        E(HABANA_VISIBLE_MODULES) and the files of the cards' network among it, comes with the runtime only.
+      - Whether containers can also get cards with C(--device habana.ai/gaudi=0) or C(=all).
+      - The specification passes device nodes only. Other things that the vendor's runtime adds, such as
+        E(HABANA_VISIBLE_MODULES) and the files of the cards' network, need the runtime.
       - V(false) removes the specification and leaves the engines' files.
-      - Docker knows CDI from 25.0 on, podman from 4.3, containerd from 1.7; the file of an older one stays without.
+      - CDI needs Docker 25.0, podman 4.3 or containerd 1.7; files of older versions are not changed for it.
     type: bool
     default: false
   settings:
     description:
-      - Settings of the vendor's runtime, for C(/etc/habana-container-runtime/config.toml). A table is a dictionary.
-      - Keys that are not named stay as they are. A key that the runtime does not know is refused.
+      - Settings of the vendor's runtime in C(/etc/habana-container-runtime/config.toml). A table is a dictionary.
+      - Other keys stay as they are. A key that the runtime does not know is refused.
     type: dict
     default: {}
   hold:
-    description: Packages that apt or dnf holds where they are installed, so that they stay at their release.
+    description: Packages that apt or dnf holds at their release, if installed.
     type: list
     elements: str
     default: []
 attributes:
   check_mode:
     support: full
-    description: Nothing is written. O(program) may be missing, as before the first run.
+    description: Writes nothing. O(program) may be missing, as before the first run.
   diff_mode:
     support: full
-    description: Shows every file, and the packages to hold.
+    description: Shows all files, and the packages to hold.
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -89,24 +89,24 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: One sentence on what the runtime is registered with.
+  description: Summary of the registration.
   type: str
   returned: success
   sample: The runtime habana is registered with docker.
 engines:
-  description: The engines that know the runtime now.
+  description: Engines that have the runtime registered.
   type: list
   elements: str
   returned: success
   sample: [docker]
 cdi_devices:
-  description: What C(--device) takes with O(cdi); empty without it, and where the driver shows no card.
+  description: Values for C(--device) with O(cdi). Empty without it, or if the driver shows no card.
   type: list
   elements: str
   returned: success
   sample: [habana.ai/gaudi=0, habana.ai/gaudi=all]
 backups:
-  description: Copies of the files as they were before.
+  description: Backups of the files.
   type: list
   elements: str
   returned: success
@@ -118,11 +118,11 @@ services:
   returned: success
   contains:
     name:
-      description: The service.
+      description: Name of the service.
       type: str
       sample: docker
     state:
-      description: V(reloaded) or V(restarted), what M(ansible.builtin.systemd_service) has to be asked for.
+      description: V(reloaded) or V(restarted), the state to request from M(ansible.builtin.systemd_service).
       type: str
       sample: reloaded
 """

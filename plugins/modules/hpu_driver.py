@@ -9,49 +9,48 @@ module: hpu_driver
 short_description: Install a node's Gaudi driver at one release, and roll back on failure
 version_added: "1.0.0"
 description:
-  - Installs the vendor's packages at one release in one transaction and holds them, has DKMS build the driver for the
-    running kernel and for the one that boots next, and loads its modules now and at every boot, in the release's order.
-  - From another release it goes through these steps, each only where the node needs it. Finish what an interrupted
-    package manager left; install what is missing of the distribution; fetch the new packages, and those of the way
-    back; stop what holds the cards; unload the modules in the order of the loaded release; install; build; load; bring
-    the external ports up; verify that all cards came up; start what was stopped.
-  - What a killed build left in DKMS's tree is repaired first; what belongs to no package is reported and left alone.
-    Where Secure Boot would reject the modules, or the kernel was started without C(iommu=pt), they are built and not
-    loaded.
-  - When one of these steps fails after the first one that a job would notice, the node goes back to the release it had,
-    is verified, and the module fails with RV(state=rolled_back). When that fails too, it is RV(state=failed).
-  - C(/var/lib/gaudi3_scale/driver.json) records how far a change came. A run after a power cut resumes from there. The
-    module continues when the connection to the node is cut; a second run waits for its end.
-  - Needs the package repository to be registered, see M(gaudi3.scale.package_repository).
+  - Installs and holds the vendor's packages at one release in one transaction. DKMS builds the driver for the running
+    kernel and the one that boots next. Its modules are loaded now and at every boot, in the release's order.
+  - A change of release takes these steps, each only if the node needs it. Finish what an interrupted package manager
+    left; install missing distribution packages; download the new packages and those needed for a rollback; stop
+    whatever holds the cards; unload the modules in the order of the loaded release; install; build; load; bring up the
+    external ports; verify that all cards came up; start what was stopped.
+  - Leftovers of a killed build in the DKMS tree are repaired first; leftovers that belong to no package are reported
+    and left alone. The modules are built but not loaded if Secure Boot would reject them or the kernel was started
+    without C(iommu=pt).
+  - If a step fails after the first one that a job would notice, the node is rolled back to its previous release and
+    verified, and the module fails with RV(state=rolled_back). If the rollback fails too, the state is RV(state=failed).
+  - C(/var/lib/gaudi3_scale/driver.json) records the progress of a change. A run after a power failure resumes from
+    there. The module continues if the connection to the node is lost; a second run waits for it to finish.
+  - The package repository must be registered; see M(gaudi3.scale.package_repository).
 options:
   release:
     description: Release of the Gaudi software, with or without its build, for example V(1.24.1) or V(1.24.1-482).
     type: str
     required: true
   release_overrides:
-    description: Rows that replace or add releases, from a version to the fields of a release such as C(build).
+    description: Rows that replace or add releases, as a mapping from version to fields of a release, such as C(build).
     type: dict
     default: {}
   packages:
     description:
-      - The vendor's packages to install at the release. What else of the vendor is installed is brought to the same
+      - The vendor's packages to install at the release. Other installed packages of the vendor are brought to the same
         release.
     type: list
     elements: str
     default: []
   os_packages:
-    description:
-      - Packages of the distribution that the driver is built with. V({kernel}) in a name stands for each of O(kernels).
+    description: Distribution packages needed to build the driver. V({kernel}) in a name stands for each of O(kernels).
     type: list
     elements: str
     default: []
   system_packages:
-    description: Packages beside O(os_packages), by the system that the node turns out to have.
+    description: Packages in addition to O(os_packages), by the system of the node.
     type: dict
     default: {}
     suboptions:
       ubuntu:
-        description: On Ubuntu, where it has others than Debian.
+        description: On Ubuntu, where they differ from Debian.
         type: list
         elements: str
       apt:
@@ -59,31 +58,31 @@ options:
         type: list
         elements: str
       dnf:
-        description: On RHEL and its relatives.
+        description: On RHEL and its derivatives.
         type: list
         elements: str
   kernels:
     description:
-      - Kernel releases to build for, for example V(6.8.0-45-generic). When empty, the running one and the one that
-        boots next.
+      - "Kernel releases to build for, for example V(6.8.0-45-generic). Empty: the running kernel and the one that boots
+        next."
     type: list
     elements: str
     default: []
   hold:
     description:
-      - Whether the packages are held, so that an upgrade of the whole system leaves them at their release.
-      - V(false) takes the hold of these packages away.
+      - Whether to hold the packages, so that a system upgrade keeps them at their release.
+      - V(false) removes the hold of these packages.
     type: bool
     default: true
   hold_kernel:
     description:
-      - Whether the packages that bring new kernels are held too, so that no unattended update boots into a kernel that
-        the driver was not built for. A held kernel gets no security fixes.
+      - Whether to hold the packages that bring new kernels too, so that no unattended update boots a kernel without a
+        driver. A held kernel gets no security fixes.
       - V(false) leaves them as they are.
     type: bool
     default: false
   signing_key:
-    description: Private key on the node that DKMS signs the modules with. DKMS's own where empty.
+    description: "Private key on the node with which DKMS signs the modules. Empty: DKMS's own key."
     type: str
     default: ""
   signing_certificate:
@@ -92,41 +91,43 @@ options:
     default: ""
   enrollment_hash_file:
     description:
-      - File on the node with what C(mokutil --generate-hash) printed. With it the firmware is asked to enroll the
-        certificate where Secure Boot does not trust it yet. A person confirms that on the console at the next start.
+      - File on the node with the output of C(mokutil --generate-hash). With it, the certificate is queued for
+        enrollment in the firmware if Secure Boot does not trust it yet. Someone must confirm that on the console at the
+        next boot.
     type: str
     default: ""
   load_modules:
-    description: Whether the modules have to be loaded now. They are loaded at the next boot in any case.
+    description: Whether the modules must be loaded now. They are loaded at the next boot in any case.
     type: bool
     default: true
   load_without_passthrough:
     description:
-      - Whether a first load may happen although the IOMMU translates what the cards read and write, because the running
-        kernel was started without C(iommu=pt). Panics and silently wrong results have been seen then.
-      - V(false) builds the driver and leaves the first load to the next boot. A driver that is loaded stays loaded.
-      - It matters where the kernel shows that it translates for the cards (C(iommu_group/type)), or shows nothing; an
-        IOMMU that is off, as in most virtual machines, is not in the way.
+      - Whether a first load is allowed while the IOMMU translates the cards' memory accesses because the running kernel
+        was started without C(iommu=pt). Panics and silently wrong results have been seen in this case.
+      - V(false) builds the driver and leaves the first load to the next boot. A driver that is already loaded stays
+        loaded.
+      - This applies only if the kernel shows that it translates for the cards (C(iommu_group/type)) or shows nothing.
+        An IOMMU that is off, as in most virtual machines, does not block the load.
     type: bool
     default: false
   reload:
     description:
-      - Whether a loaded driver of another release may be replaced, which takes the cards from whatever runs.
-      - V(false) refuses that before anything is changed.
+      - Whether to replace a loaded driver of another release. This takes the cards away from anything that runs.
+      - V(false) refuses before anything is changed.
     type: bool
     default: false
   stop_device_users:
     description:
-      - Whether services and containers that hold a card are stopped before O(reload), and started again after it.
-      - Other processes are never ended; they are named, and nothing is changed.
+      - Whether to stop services and containers that hold a card before O(reload), and start them again afterwards.
+      - Other processes are never stopped; they are reported, and nothing is changed.
     type: bool
     default: false
   rollback:
-    description: Whether the packages of the release that a node has are fetched too, before anything is changed.
+    description: Whether to download the packages of the node's current release too, before anything is changed.
     type: bool
     default: true
   cards:
-    description: Cards that have to come up after a change of release. As many as were there before when V(0).
+    description: "Number of cards that must come up after a change of release. V(0): as many as before."
     type: int
     default: 0
   build_timeout:
@@ -138,16 +139,16 @@ options:
     type: int
     default: 300
   settle_timeout:
-    description: Seconds that the cards may take to come up after the driver was loaded.
+    description: Seconds that the cards may take to come up after the driver is loaded.
     type: int
     default: 120
 attributes:
   check_mode:
     support: full
-    description: Shows the steps. Nothing is fetched, so it does not see that a package is not to be had.
+    description: Shows the steps. Nothing is downloaded, so a package that is not available is not detected.
   diff_mode:
     support: full
-    description: Shows packages, holds, DKMS builds, the list of modules for the boot, and the loaded modules.
+    description: Shows packages, holds, DKMS builds, the modules to load at boot, and the loaded modules.
 seealso:
   - module: gaudi3.scale.package_repository
 author: The gaudi3.scale authors (@gaudi3-scale)
@@ -177,49 +178,49 @@ EXAMPLES = r"""
 RETURN = r"""
 state:
   description:
-    - What was done, or would be in check mode. V(unchanged), V(installed), V(upgraded) or V(downgraded).
-    - With a failure V(refused) (no package and no module was changed), V(rolled_back) or V(failed). Absent when a step
-      failed that no job would notice, such as a package that cannot be fetched.
+    - Result, or what check mode would do. V(unchanged), V(installed), V(upgraded) or V(downgraded).
+    - On failure V(refused) (no package and no module was changed), V(rolled_back) or V(failed). Absent if a step failed
+      that no job would notice, such as the download of a package.
   type: str
   returned: always
   sample: upgraded
 release:
-  description: The release without its build.
+  description: Release without its build.
   type: str
   returned: success
   sample: 1.24.1
 package_version:
-  description: The version of the release's packages.
+  description: Version of the release's packages.
   type: str
   returned: success
   sample: 1.24.1-482
 previous_release:
-  description: Version of the packages that the node had before, also before an interrupted run. Null on a new node.
+  description: Package version before the change, or before an interrupted run. Null on a new node.
   type: str
-  returned: success, or when the node went back to it
+  returned: success, or after a rollback
   sample: 1.23.0-695
 reason:
   description: Why the node did not reach the release, without what followed.
   type: str
-  returned: when the node went back, or could not
+  returned: after a rollback, or if it failed
 kernels:
-  description: The kernels that the driver is built for.
+  description: Kernels that the driver is built for.
   type: list
   elements: str
   returned: success
 steps:
-  description: What was done, or would be in check mode, in order.
+  description: Steps taken, or that check mode would take, in order.
   type: list
   elements: str
   returned: success
   sample: [build 6.8.0-45-generic, load habanalabs_compat habanalabs]
 loaded:
-  description: The driver's modules that are loaded.
+  description: Loaded modules of the driver.
   type: list
   elements: str
   returned: success
 loaded_version:
-  description: What the loaded driver calls itself, the release and a commit. Null when none is loaded.
+  description: Version that the loaded driver reports, as release and commit. Null if none is loaded.
   type: str
   returned: success
   sample: 1.24.1-b336d5e
@@ -228,7 +229,7 @@ reload_required:
   type: bool
   returned: success
 holders:
-  description: The processes that held cards, where another release was loaded.
+  description: Processes that held cards while another release was loaded.
   type: list
   elements: dict
   returned: success
@@ -240,23 +241,23 @@ holders:
       description: Name of the program.
       type: str
     unit:
-      description: Its systemd unit or container scope, empty when it has none.
+      description: "Systemd unit or container scope. Empty: none."
       type: str
     devices:
       description: Names below C(/dev/accel).
       type: list
       elements: str
 restart_required:
-  description: Whether the driver is built and waits for a boot with C(iommu=pt), see O(load_without_passthrough).
+  description: Whether the driver is built and waits for a boot with C(iommu=pt); see O(load_without_passthrough).
   type: bool
   returned: success
 not_started:
-  description: A sentence for each service or container that was stopped and did not start again.
+  description: One message for each service or container that was stopped and did not start again.
   type: list
   elements: str
   returned: success
 held:
-  description: The packages that are held.
+  description: Packages that are held.
   type: list
   elements: str
   returned: success

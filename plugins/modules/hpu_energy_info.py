@@ -11,30 +11,31 @@ module: hpu_energy_info
 short_description: Report the energy that a node's cards used in a period
 version_added: "1.0.0"
 description:
-  - Reads what the collector of M(gaudi3.scale.hpu_exporter) keeps for five weeks, a line a minute. No card is asked.
-  - Energy is power, sampled and integrated, as C(hl-smi) tells it; that is the 54 V rail, which is nearly all. Time of
-    which nobody knows the power is in no joule, and is returned beside it.
-  - Between two lines power is taken as even, so a period of minutes is less exact than one of hours.
+  - Reads the data that the collector of M(gaudi3.scale.hpu_exporter) keeps for five weeks, one line per minute. Queries
+    no card.
+  - Energy is the integral of sampled power as reported by C(hl-smi), which is the 54 V rail and nearly all of the
+    card's power. Time without power data is not included in the energy and is returned separately.
+  - Power is assumed constant between two lines, so short periods of minutes are less exact than hours.
 options:
   begin:
-    description: Seconds since 1970.
+    description: Start of the period, in seconds since 1970.
     type: float
     required: true
   end:
-    description: Seconds since 1970.
+    description: End of the period, in seconds since 1970.
     type: float
     required: true
   directory:
-    description: Where the collector keeps it.
+    description: Directory with the collector's data.
     type: path
     default: /var/lib/gaudi3_scale/exporter/energy
 attributes:
   check_mode:
     support: full
-    description: Only reads.
+    description: Read-only.
   diff_mode:
     support: none
-    description: Changes nothing, so there is nothing to show.
+    description: Changes nothing, so there is no diff.
 author: The gaudi3.scale authors (@gaudi3-scale)
 seealso:
   - module: gaudi3.scale.hpu_exporter
@@ -51,27 +52,27 @@ EXAMPLES = r"""
 
 RETURN = r"""
 cards:
-  description: Each card that was seen in the period, by its PCI address.
+  description: Each card seen in the period, by PCI address.
   returned: always
   type: dict
   contains:
     joules:
-      description: What it used.
+      description: Energy that the card used, in joules.
       type: float
     gap_seconds:
-      description: Seconds of the period that are in no joule.
+      description: Seconds of the period without power data.
       type: float
   sample: {"0000:19:00.0": {"joules": 6912000.0, "gap_seconds": 0.0}}
 joules:
-  description: Of all cards together.
+  description: Energy of all cards, in joules.
   returned: always
   type: float
 gap_seconds:
-  description: Of all cards together.
+  description: Seconds without power data, over all cards.
   returned: always
   type: float
 card_seconds:
-  description: The period, once for each card.
+  description: Length of the period times the number of cards, in seconds.
   returned: always
   type: float
 """

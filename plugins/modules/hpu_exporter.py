@@ -9,104 +9,108 @@ module: hpu_exporter
 short_description: Export node metrics to Prometheus
 version_added: "1.0.0"
 description:
-  - Installs a program that writes metrics of the cards, their ports, the node and its jobs into O(directory), where a
-    node exporter's textfile collector reads them. It asks C(hl-smi) once each O(interval) seconds, which answers also
-    while a job holds the cards.
-  - Where C(hl-smi) hangs, one process hangs with it, the metrics of the cards keep their old timestamp, and everything
-    else is still told.
-  - Metrics that nobody writes any more go from O(directory), as with O(state=absent) and O(cards_from=vendor).
-  - Sets up the node exporter of the distribution, which has to be installed, so that it listens at O(address) alone,
-    over TLS, and answers those alone whose certificate is among O(readers).
-  - Makes the node's own key and a certificate for it, which lasts two years and is renewed by the first run within its
-    last month. The certificate is returned, so that the server knows its nodes; the key never leaves the node.
+  - Installs a program that writes metrics of the cards, their ports, the node and its jobs to O(directory), where a
+    node exporter's textfile collector reads them. It runs C(hl-smi) every O(interval) seconds, which works also while a
+    job holds the cards.
+  - If C(hl-smi) hangs, only one process hangs with it. The card metrics keep their old timestamp, and all other metrics
+    are still exported.
+  - Metrics that are no longer written are removed from O(directory), also with O(state=absent) and
+    O(cards_from=vendor).
+  - Configures the distribution's node exporter, which must be installed, to listen only on O(address), over TLS, and to
+    answer only clients whose certificate is in O(readers).
+  - Creates a key and a certificate for the node, valid for two years and renewed by the first run within the last
+    month. The certificate is returned so that the server can authenticate the node; the key never leaves the node.
 options:
   state:
-    description: Whether the node is watched. V(absent) also stops the node exporter that was set up here.
+    description: Whether the node is monitored. V(absent) also stops the node exporter that this module set up.
     type: str
     choices: [present, absent]
     default: present
   cards:
-    description: How many cards the node is to have.
+    description: Number of cards that the node should have.
     type: int
     required: true
   cards_from:
     description:
-      - Who asks the cards. V(vendor) leaves them to the vendor's exporter. Two that ask each card are refused.
+      - Source of the card metrics. V(vendor) leaves them to the vendor's exporter. Two exporters that both query the
+        cards are refused.
     type: str
     choices: [hl_smi, vendor]
     default: hl_smi
   interval:
-    description: Seconds from one look to the next, from 1.
+    description: Seconds between collections, at least 1.
     type: int
     default: 10
   hl_smi_seconds:
-    description: How long C(hl-smi) may take, from 1. A card in reset can hold it for half a minute.
+    description: Seconds that C(hl-smi) may take, at least 1. A card in reset can block it for half a minute.
     type: int
     default: 60
   served_by:
-    description:
-      - V(site) leaves the node exporter to the site, which reads O(directory) with one of its own.
+    description: Who runs the node exporter. V(site) leaves it to the site, whose own exporter reads O(directory).
     type: str
     choices: [distribution, site]
     default: distribution
   address:
-    description: The address of this node at which the node exporter listens.
+    description: Address of this node that the node exporter listens on.
     type: str
     default: 127.0.0.1
   port:
-    description: The port at which it listens.
+    description: Port that it listens on.
     type: int
     default: 9100
   all_interfaces:
-    description: Says that O(address) may be all addresses of the node, V(0.0.0.0) or V(::).
+    description: Allow O(address) to be all addresses of the node, V(0.0.0.0) or V(::).
     type: bool
     default: false
   names:
-    description: Names and addresses by which the server reaches this node. They are in its certificate.
+    description: Names and addresses by which the server reaches this node, for its certificate.
     type: list
     elements: str
     default: [localhost, 127.0.0.1]
   readers:
     description:
-      - Certificates, in PEM, of those that may read the metrics. Empty is refused where O(address) is not a loopback.
+      - Certificates, in PEM, of the clients that may read the metrics. Empty is refused unless O(address) is a
+        loopback.
     type: list
     elements: str
     default: []
   readers_to_come:
     description:
-      - Hosts whose certificate O(readers) is to have, and which this run has not read.
-      - In check mode they count as readers, since a new server has made none. Else the module refuses and names them.
+      - Hosts whose certificate should be in O(readers) but was not read in this run.
+      - In check mode they count as readers, because a new server has no certificate yet. Otherwise the module refuses
+        and lists them.
     type: list
     elements: str
     default: []
   directory:
     description:
-      - Where the node exporter's textfile collector reads. It has to be there; with O(served_by=site) the module looks.
+      - Directory that the node exporter's textfile collector reads. It must exist; with O(served_by=site) the module
+        checks this.
     type: path
     default: /var/lib/prometheus/node-exporter
   unit:
-    description: The unit of the distribution's node exporter.
+    description: Systemd unit of the distribution's node exporter.
     type: str
     default: prometheus-node-exporter.service
   program:
-    description: Its program.
+    description: Path of the node exporter.
     type: path
     default: /usr/bin/prometheus-node-exporter
   group:
-    description: The group that it runs as, which may read the key.
+    description: Group of the node exporter, which may read the key.
     type: str
     default: prometheus
   arguments_file:
-    description: The file with its further arguments, in the variable C(ARGS). It stays as it is.
+    description: File with more arguments in the variable C(ARGS). It is not changed.
     type: path
     default: /etc/default/prometheus-node-exporter
 attributes:
   check_mode:
     support: full
-    description: Tells what would change.
+    description: Reports what would change.
   diff_mode:
     support: full
-    description: Shows the files but the program.
+    description: Shows the files except the program.
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -129,11 +133,11 @@ EXAMPLES = r"""
 
 RETURN = r"""
 certificate:
-  description: The node's certificate in PEM. Empty where the site serves the metrics, and in check mode on a new node.
+  description: The node's certificate in PEM. Empty if the site serves the metrics, and in check mode on a new node.
   type: str
   returned: success
 steps:
-  description: What was done, or would be.
+  description: Steps taken, or that check mode would take.
   type: list
   elements: str
   returned: success

@@ -9,79 +9,81 @@ module: hpu_fabric
 short_description: Detect a Gaudi node's scale-out network and bring up the cards' ports
 version_added: "1.0.0"
 description:
-  - Finds which network carries the traffic between nodes, from sysfs alone. The cards' own Ethernet ports come first,
-    then a host card with InfiniBand, then one with RoCE, then an Elastic Fabric Adapter, then plain Ethernet.
+  - Selects the network for traffic between nodes, from sysfs alone. The cards' own Ethernet ports come first, then a
+    host card with InfiniBand, then one with RoCE, then an Elastic Fabric Adapter, then plain Ethernet.
   - The cards' external ports are down after each load of the driver. The unit C(gaudi3-scale-ports.service) brings them
-    up with the vendor's C(manage_network_ifs.sh) at every boot and, through a udev rule, whenever ports appear; it is
-    started at once where a port is switched off.
-  - Layer 2 needs nothing more. For layer 3 each port gets an address, by a file of systemd-networkd that matches its
-    MAC address, and an entry in C(/etc/habanalabs/gaudinet.json) with the MAC address that answered for the switch's.
-  - C(gaudinet.json) is written whole or not at all. One that a person wrote or changed is kept beside the new one.
-  - With O(layer=2) what this module has written for layer 3 is taken away, and nothing else.
+    up with the vendor's C(manage_network_ifs.sh) at every boot and, through a udev rule, whenever ports appear. It is
+    started at once if a port is down.
+  - Layer 2 needs nothing more. For layer 3 each port gets an address from a systemd-networkd file that matches its MAC
+    address, and an entry in C(/etc/habanalabs/gaudinet.json) with the MAC address that answered for the switch's
+    address.
+  - C(gaudinet.json) is written completely or not at all. A file that was written or edited by hand is kept beside the
+    new one.
+  - O(layer=2) removes what this module has written for layer 3, and nothing else.
 options:
   provider:
     description:
-      - V(auto) chooses by what is there. Any other value is taken as it is.
-      - An Ethernet RDMA card that carries the default route is not chosen by V(auto).
+      - Network between the nodes. V(auto) selects from what is present. Any other value is used as given.
+      - V(auto) does not select an Ethernet RDMA card that carries the default route.
     type: str
     choices: [auto, gaudi_ethernet, infiniband, roce, efa, ethernet]
     default: auto
   interface:
-    description: Interface over which the ranks find each other. That of the default route when empty.
+    description: "Interface for the rendezvous of the ranks. Empty: that of the default route."
     type: str
     default: ""
   link_timeout:
-    description: Seconds to wait for links after the ports were switched on.
+    description: Seconds to wait for links after the ports are switched on.
     type: float
     default: 30
   layer:
-    description: Layer of the network between the cards' own ports. With V(3) the switch routes between all of them.
+    description: Layer of the network between the cards' own ports. With V(3) the switch routes between them.
     type: int
     choices: [2, 3]
     default: 2
   addresses:
     description:
-      - Where the addresses of O(layer=3) come from. V(plan) makes them of O(pools) and O(hosts), and V(lldp) takes what
-        the switch's ports announce as their description, such as C(no-alert 10.200.10.2/30).
-      - With V(plan) an announcement that has another address, or another mask, is refused.
+      - Source of the addresses with O(layer=3). V(plan) allocates them from O(pools) and O(hosts). V(lldp) uses the
+        port description that the switch announces, such as C(no-alert 10.200.10.2/30).
+      - With V(plan), an announcement with another address or mask is refused.
     type: str
     choices: [plan, lldp]
     default: plan
   pools:
     description:
-      - Networks of IPv4 in CIDR, of which each port gets a /30. The switch has the highest usable address of it.
-      - One for all ports, or one a rail - one for each port of a card, for each card, or for each port of a server.
+      - IPv4 networks in CIDR notation from which each port gets a /30. The switch has the highest usable address in it.
+      - One for all ports, or one per rail - one for each port of a card, for each card, or for each port of a server.
     type: list
     elements: str
     default: []
   hosts:
-    description: All hosts of the fabric, in an order that stays. A host added at the end renumbers nobody.
+    description: All hosts of the fabric, in a stable order. Adding a host at the end renumbers no other host.
     type: list
     elements: str
     default: []
   host:
-    description: Which of O(hosts) this node is.
+    description: Name of this node in O(hosts).
     type: str
     default: ""
   mtu:
-    description: MTU of the ports in O(layer=3), from 1500 to 9000.
+    description: MTU of the ports with O(layer=3), from 1500 to 9000.
     type: int
     default: 8000
   pfc_priorities:
     description:
-      - Priorities with flow control in O(layer=3). The vendor's tool sets 0 to 3 together; an empty list leaves flow
-        control alone.
+      - Priorities with flow control with O(layer=3). The vendor's tool sets 0 to 3 together. An empty list leaves flow
+        control unchanged.
     type: list
     elements: int
     default: [0, 1, 2, 3]
   lldp_timeout:
-    description: Seconds to wait for the switch's announcements where none was heard on a port with a link.
+    description: Seconds to wait for the switch's announcements if none was received on a port with a link.
     type: float
     default: 90
   require_programs:
     description:
-      - Whether O(layer=3) fails where programs that it needs are missing. With V(false) they are returned in
-        RV(missing_programs), and nothing of layer 3 is done.
+      - Whether O(layer=3) fails if required programs are missing. With V(false) they are returned in
+        RV(missing_programs), and layer 3 is not configured.
     type: bool
     default: true
   device:
@@ -97,10 +99,10 @@ attributes:
   check_mode:
     support: full
     description:
-      - Nothing is written or started. The provider is the one that can be told before the driver is loaded.
+      - Nothing is written or started. The provider is the one that can be detected before the driver is loaded.
   diff_mode:
     support: full
-    description: Shows the unit and the udev rule, and the ports that are switched on.
+    description: Shows the unit, the udev rule, and the ports that are switched on.
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -125,22 +127,22 @@ EXAMPLES = r"""
 RETURN = r"""
 addresses:
   description:
-    - The ports' addresses in layer 3, with C(interface), C(module_id), C(port), C(mac), C(address), C(prefix),
+    - Layer 3 addresses of the ports, with C(interface), C(module_id), C(port), C(mac), C(address), C(prefix),
       C(gateway) and C(gateway_mac).
   type: list
   elements: dict
   returned: success
 missing_programs:
-  description: What layer 3 needs and this node lacks.
+  description: Programs that layer 3 needs and this node lacks.
   type: list
   elements: str
   returned: success
 backup:
-  description: Where a C(gaudinet.json) that a person wrote is kept; empty where none was replaced.
+  description: Backup of a C(gaudinet.json) that was written by hand. Empty if none was replaced.
   type: str
   returned: success
 fabric:
-  description: The network of this node. The fact C(gaudi_fabric) is the same.
+  description: Network of this node. The fact C(gaudi_fabric) is the same.
   type: dict
   returned: success
   contains:
@@ -148,20 +150,20 @@ fabric:
       description: V(gaudi_ethernet), V(infiniband), V(roce), V(efa) or V(ethernet).
       type: str
     reason:
-      description: Why this one.
+      description: Why this provider was selected.
       type: str
       sample: 24 of 24 external ports of the cards have a link
     interface:
-      description: Interface over which the ranks find each other, or null.
+      description: Interface for the rendezvous of the ranks, or null.
       type: str
     ports_expected:
-      description: How many external ports the cards have in hardware.
+      description: Number of external ports that the cards have in hardware.
       type: int
     ports_with_link:
-      description: How many of RV(ports) have a link.
+      description: Number of RV(ports) with a link.
       type: int
     layer:
-      description: The layer of the cards' own ports, or null where they are not used.
+      description: Layer of the cards' own ports, or null if they are not used.
       type: int
 ports:
   description:
@@ -176,7 +178,7 @@ host_nics:
   elements: dict
   returned: success
 measurable:
-  description: What M(gaudi3.scale.hpu_fabric_networks) would return, for who measures next.
+  description: The result of M(gaudi3.scale.hpu_fabric_networks), for a measurement that follows.
   type: dict
   returned: success
 ansible_facts:
@@ -185,7 +187,7 @@ ansible_facts:
   returned: success
   contains:
     gaudi_fabric:
-      description: The same as RV(fabric).
+      description: Same as RV(fabric).
       type: dict
 """
 

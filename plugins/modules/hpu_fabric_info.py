@@ -9,17 +9,18 @@ module: hpu_fabric_info
 short_description: Report which cable is connected to which of the cards' ports
 version_added: "1.0.0"
 description:
-  - Tells the external ports of the cards, their addresses, and what the switch announces over each cable by LLDP.
-  - LLDP is heard by C(lldpd), which the role C(gaudi_fabric) installs for layer 3. Without it RV(lldp_error) says so.
-  - What a switch announces is data of whoever holds the other end of the cable, in one line of at most 255 characters.
-  - The same keys are returned always.
+  - Reports the external ports of the cards, their addresses, and the switch's LLDP announcements on each cable.
+  - LLDP is received by C(lldpd), which the role C(gaudi_fabric) installs for layer 3. Without it, RV(lldp_error) says
+    why there are no neighbors.
+  - Announcements are untrusted data from the other end of the cable, limited to one line of at most 255 characters.
+  - All keys are always returned.
 attributes:
   check_mode:
     support: full
-    description: Does the same, since it changes nothing.
+    description: Runs as usual; it changes nothing.
   diff_mode:
     support: none
-    description: Nothing is changed.
+    description: Changes nothing, so there is no diff.
 seealso:
   - module: gaudi3.scale.hpu_fabric
 author: The gaudi3.scale authors (@gaudi3-scale)
@@ -46,12 +47,12 @@ ports:
   elements: dict
   returned: success
 neighbors:
-  description: What is heard on these ports, with C(interface), C(switch), C(port) and C(description).
+  description: LLDP neighbors of these ports, with C(interface), C(switch), C(port) and C(description).
   type: list
   elements: dict
   returned: success
 lldp_error:
-  description: Why nothing could be heard; else empty.
+  description: "Why nothing could be received. Empty: no error."
   type: str
   returned: success
 """

@@ -10,9 +10,9 @@ short_description: List the networks over which a node can be measured, and stor
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Tells which network M(gaudi3.scale.hpu_fabric) would choose, and which of all could carry an all-reduce between this
-    node and another one, from what is there alone. Changes nothing but O(measurement).
-  - M(gaudi3.scale.fabric_benchmark) asks it, and has it keep what the all-reduces showed.
+  - Reports the network that M(gaudi3.scale.hpu_fabric) would select, and all networks that could carry an all-reduce
+    between this node and another. It detects what is present and changes nothing except O(measurement).
+  - M(gaudi3.scale.fabric_benchmark) calls it and stores the results of the all-reduces with it.
 options:
   provider:
     description: As O(gaudi3.scale.hpu_fabric#module:provider).
@@ -20,25 +20,26 @@ options:
     choices: [auto, gaudi_ethernet, infiniband, roce, efa, ethernet]
     default: auto
   interface:
-    description: Interface of the plain network. That of the default route when empty.
+    description: "Interface of the plain network. Empty: that of the default route."
     type: str
     default: ""
   device:
-    description: What the ranks of a measurement would compute on. Only cards send over the cards' own ports.
+    description: Device that the ranks of a measurement would compute on. Only cards use the cards' own ports.
     type: str
     choices: [hpu, cuda, cpu]
     default: hpu
   venv:
-    description: Where the node library is looked for.
+    description: Virtual environment with the node library.
     type: path
     default: /opt/gaudi3_scale/venv
   measurement:
-    description: What to keep in C(/var/lib/gaudi3_scale/fabric_benchmark.json). Without it the file is left as it is.
+    description:
+      - Result to store in C(/var/lib/gaudi3_scale/fabric_benchmark.json). Without it the file is left unchanged.
     type: dict
 attributes:
   check_mode:
     support: full
-    description: Nothing is kept.
+    description: Stores nothing.
   diff_mode:
     support: full
     description: Shows the file.
@@ -49,43 +50,43 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: List the networks over which this node can be measured
+- name: List the networks that can be measured on this node
   gaudi3.scale.hpu_fabric_networks:
   register: networks
 """
 
 RETURN = r"""
 requested:
-  description: The option O(provider).
+  description: Value of O(provider).
   type: str
   returned: success
 provider:
-  description: The network that is chosen.
+  description: Selected network.
   type: str
   returned: success
 reason:
-  description: Why this one.
+  description: Why this network was selected.
   type: str
   returned: success
 networks:
-  description: Each network with C(provider), C(usable), C(interface) for sockets, and C(reason) where it is not usable.
+  description: Each network with C(provider), C(usable), C(interface) for sockets, and C(reason) if it is not usable.
   type: list
   elements: dict
   returned: success
 cards:
-  description: How many cards the node has.
+  description: Number of cards on the node.
   type: int
   returned: success
 links:
-  description: How many external ports of the cards have a link.
+  description: Number of external ports with a link.
   type: int
   returned: success
 library:
-  description: The version of the node library in O(venv); empty where there is none.
+  description: "Version of the node library in O(venv). Empty: none."
   type: str
   returned: success
 measurement:
-  description: What is kept; empty where nothing is.
+  description: "Stored result. Empty: none."
   type: dict
   returned: success
 """

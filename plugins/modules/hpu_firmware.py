@@ -6,21 +6,21 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpu_firmware
-short_description: Show the SPI firmware of the Gaudi cards, and write an accepted one
+short_description: Show the SPI firmware of the Gaudi cards, and flash an accepted version
 version_added: "1.0.0"
 description:
-  - Shows the SPI firmware of every card. Writes it only when O(state=flashed) and O(accept) names the target in full
-    for this hardware.
-  - Compares every card, not one. A text that is no SPI version is never taken for one, and its node is refused.
-  - Never writes a card twice. What was written is kept in C(/var/lib/gaudi3_scale/firmware.json); a card that still
-    shows its old version is named as waiting for its power cycle.
-  - Unloads the modules in the order of the loaded release, has C(hl-fw-loader) show every card, writes card by card
-    with it, loads the modules again, and compares all cards. Refuses while a process holds a card.
-  - When something fails before the first card is written, the driver is loaded again.
+  - Shows the SPI firmware of every card. Flashes only if O(state=flashed) and O(accept) names the complete target
+    version for this hardware.
+  - Compares every card, not just one. A node with a card whose version is not a valid SPI version is refused.
+  - Never flashes a card twice. Flashed cards are recorded in C(/var/lib/gaudi3_scale/firmware.json); a card that still
+    shows its old version is reported as needing a power cycle.
+  - Unloads the modules in the order of the loaded release, lists the cards with C(hl-fw-loader), flashes card by card,
+    loads the modules again, and compares all cards. Refuses while a process holds a card.
+  - If something fails before the first card is flashed, the driver is loaded again.
   - C(hl-fw-loader) runs in the unit C(gaudi3-scale-firmware.service). Neither a lost connection nor O(flash_timeout)
-    ends it, and an orderly shutdown waits for it.
-  - When a card fails, no other is written, the modules stay unloaded, and the sentence says what not to do.
-  - Power cycles and reboots are asked for and not done.
+    stops it, and an orderly shutdown waits for it.
+  - If a card fails, no other is flashed, the modules stay unloaded, and the error message says what not to do.
+  - Power cycles and reboots are requested, never performed.
 options:
   state:
     description:
@@ -31,47 +31,47 @@ options:
     default: shown
   accept:
     description:
-      - The SPI version that the operator wants on the cards, from a generation (V(gaudi2), V(gaudi3)) to the version in
-        full, for example V(1.22.0-fw-61.3.2-sec-3).
-      - Blanks around it do not count. Anything else that is not of this form is refused, as is the version of another
-        generation.
+      - Accepted SPI version, as a mapping from generation (V(gaudi2), V(gaudi3)) to the complete version, for example
+        V(1.22.0-fw-61.3.2-sec-3).
+      - Surrounding whitespace is ignored. Anything else that is not in this format is refused, as is the version of
+        another generation.
     type: dict
     default: {}
   release:
-    description: Release of the Gaudi software, whose published firmware is shown beside that of the cards.
+    description: Release of the Gaudi software. Its published firmware is shown beside that of the cards.
     type: str
     required: true
   release_overrides:
-    description: Rows that replace or add releases, from a version to the fields of a release such as C(build).
+    description: Rows that replace or add releases, as a mapping from version to fields of a release, such as C(build).
     type: dict
     default: {}
   image:
     description:
-      - Path of the image on the node. That of the package C(habanalabs-firmware) when empty.
-      - An image that names another version than the accepted one is refused. One that names none is warned about.
+      - "Path of the image on the node. Empty: that of the package C(habanalabs-firmware)."
+      - An image with another version than the accepted one is refused. An image without a version gives a warning.
     type: path
     default: ""
   write_protection_command:
     description:
-      - Command that asks the site's BMC whether the cards' flash is write protected, program and arguments. It is run
-        on the node, before anything is touched. There is no command that fits every chassis.
-      - Exit 0 means writable, 1 protected. Any other end is unknown, and refused like protected.
-      - Nothing is asked when empty.
+      - Command, as program and arguments, that asks the site's BMC whether the cards' flash is write protected. It runs
+        on the node before anything is changed. No command fits every chassis.
+      - Exit code 0 means writable and 1 protected. Any other result is unknown, and refused like protected.
+      - "Empty: write protection is not checked."
     type: list
     elements: str
     default: []
   cards:
-    description: How many cards the node must have. Not compared when V(0).
+    description: "Number of cards that the node must have. V(0): not checked."
     type: int
     default: 0
   flash_again:
     description:
-      - Whether a card may be written again that was written to the target, has seen another boot since, and still shows
-        its old version. Set it only after a power cycle that did not help.
+      - Whether to flash a card again that was flashed to the target, has been through another boot since, and still
+        shows its old version. Set it only after a power cycle that did not help.
     type: bool
     default: false
   flash_timeout:
-    description: Seconds to wait for one card. The tool is not ended after them, the module only stops waiting.
+    description: Seconds to wait for one card. After that the module stops waiting, but the tool is not stopped.
     type: int
     default: 7200
   settle_timeout:
@@ -85,7 +85,7 @@ options:
 attributes:
   check_mode:
     support: full
-    description: Nothing is unloaded or written. Everything that would be refused is refused.
+    description: Nothing is unloaded or flashed. Everything that would be refused is refused.
   diff_mode:
     support: full
     description: Shows the version of each card before and after.
@@ -99,7 +99,7 @@ EXAMPLES = r"""
   gaudi3.scale.hpu_firmware:
     release: 1.24.1
 
-- name: Write one accepted version on the Gaudi 3 nodes of the play
+- name: Flash one accepted version on the Gaudi 3 nodes of the play
   gaudi3.scale.hpu_firmware:
     release: 1.23.0
     state: flashed
@@ -110,79 +110,79 @@ EXAMPLES = r"""
 
 RETURN = r"""
 generation:
-  description: Generation of the cards. Null without cards, and where generations are mixed.
+  description: Generation of the cards. Null without cards or with mixed generations.
   type: str
   returned: success
   sample: gaudi3
 target:
-  description: The accepted version for this generation, null where none is accepted.
+  description: Accepted version for this generation. Null if none is accepted.
   type: str
   returned: success
   sample: 1.22.0-fw-61.3.2-sec-3
 cards:
-  description: The cards, by module id.
+  description: Cards, by module id.
   type: list
   elements: dict
   returned: success
   contains:
     pci_address:
-      description: Where the card is.
+      description: PCI address of the card.
       type: str
     module_id:
-      description: Module id, null where no driver reports it.
+      description: Module id. Null if no driver reports it.
       type: int
     serial:
-      description: Serial number, null where no driver reports it.
+      description: Serial number. Null if no driver reports it.
       type: str
     board:
-      description: Kind of card.
+      description: Type of card.
       type: str
     before:
-      description: The SPI version that the card showed. A text in quotes is no SPI version.
+      description: SPI version of the card before. Text in quotes is not a valid SPI version.
       type: str
     after:
-      description: The SPI version that it shows now.
+      description: SPI version of the card now.
       type: str
     needed:
       description: C(current), C(flash), C(power cycle needed), C(unreadable) or C(no target), before.
       type: str
     verdict:
-      description: The same now.
+      description: The same value now.
       type: str
 equal:
-  description: Whether all cards show the same version. Null where one cannot be read.
+  description: Whether all cards have the same version. Null if one cannot be read.
   type: bool
   returned: success
 outstanding:
-  description: Whether O(accept) names a target for these cards and something is to be done, or refused, on the way.
+  description: Whether O(accept) has a target for these cards and the way there needs an action or is refused.
   type: bool
   returned: success
 published:
-  description: The version that the vendor's own recipe of O(release) flashes, null where it is not known.
+  description: Version that the vendor's recipe for O(release) flashes. Null if not known.
   type: str
   returned: success
 steps:
-  description: What was done, or would be in check mode, in order.
+  description: Steps taken, or that check mode would take, in order.
   type: list
   elements: str
   returned: success
   sample: ["unload habanalabs_ib habanalabs_en", "flash 0000:33:00.0"]
 written:
-  description: PCI addresses of the cards that were written.
+  description: PCI addresses of the cards that were flashed.
   type: list
   elements: str
   returned: success
 power_cycle_needed:
-  description: PCI addresses of the cards that were written and still show their old version.
+  description: PCI addresses of the cards that were flashed and still show their old version.
   type: list
   elements: str
   returned: success
 interrupted:
-  description: Whether an earlier run was found that did not come to its end.
+  description: Whether an unfinished earlier run was found.
   type: bool
   returned: success
 reasons:
-  description: Why nothing was written, a clause each.
+  description: Why nothing was flashed, one reason per item.
   type: list
   elements: str
   returned: when refused

@@ -11,31 +11,29 @@ module: hpu_flags
 short_description: Set the environment flags of the Gaudi software
 version_added: "1.0.0"
 description:
-  - Writes the flags of a profile, a network and O(overrides) to one file that C(systemd) and a shell read alike.
-  - Takes over what the vendor's packages set for login shells, since ranks are started by none.
-  - Checks every flag first, against the list that the installed PyTorch bridge has of its own flags, and against a
-    catalog for all others. The Gaudi software itself ignores names it does not know, and ends the process on values
-    it does not take.
-  - Unknown and invented names, wrong values and harmful settings are refused, all in one message, before anything is
-    touched. Flags that have no effect, are gone, or were last seen before O(release) give warnings.
-  - Makes the directories that the flags name, for logs and for compiled recipes, and takes away the recipes of
-    releases that are gone.
-  - What was changed in the file by hand since is shown as a difference of its own, reported as a warning, and kept
-    beside the file.
-  - Jobs of M(gaudi3.scale.training_job) and M(gaudi3.scale.hpu_batch_probe) read the file by themselves. Containers
-    take it with C(--env-file); see RV(container_path). Login shells, other units and Slurm have an option each.
+  - Writes the flags of a profile, a network and O(overrides) to one file that both C(systemd) and a shell can read.
+  - Includes what the vendor's packages set for login shells, because ranks are not started from a login shell.
+  - Validates every flag first, against the installed PyTorch bridge's list of its flags, and against a catalog for all
+    others. The Gaudi software itself ignores unknown names and aborts the process on invalid values.
+  - Unknown and invented names, invalid values and harmful settings are refused in one message, before anything is
+    changed. Flags that have no effect, are removed, or were last seen before O(release) give warnings.
+  - Creates the directories that the flags name, for logs and compiled recipes, and removes the recipes of releases that
+    are no longer installed.
+  - Manual changes to the file are shown as a separate diff, reported as a warning, and kept beside the file.
+  - Jobs of M(gaudi3.scale.training_job) and M(gaudi3.scale.hpu_batch_probe) read the file automatically. Containers use
+    it with C(--env-file); see RV(container_path). Login shells, other units and Slurm each have an option.
 options:
   release:
     description: Release of the Gaudi software, with or without its build, for example V(1.24.1) or V(1.24.1-482).
     type: str
     required: true
   release_overrides:
-    description: Rows that replace or add releases, from a version to the fields of a release such as C(build).
+    description: Rows that replace or add releases, as a mapping from version to fields of a release, such as C(build).
     type: dict
     default: {}
   profile:
     description:
-      - The kind of job the flags are for.
+      - Kind of job that the flags are for.
       - V(training_compile) is eager mode with C(torch.compile). V(training_lazy) is the legacy lazy mode, which needs
         the vendor's build of PyTorch. V(inference_vllm) is for the vLLM plugin.
     type: str
@@ -43,58 +41,59 @@ options:
     default: training_compile
   network:
     description:
-      - The network between the nodes. V(auto) is the one that M(gaudi3.scale.hpu_fabric) chose last on this node, and
-        where it never ran the one that it would choose.
-      - The cards' own ports (V(gaudi_ethernet)), a host NIC with RDMA (V(infiniband), V(roce)), AWS EFA (V(efa)), or
-        plain V(ethernet).
+      - Network between the nodes. V(auto) is the one that M(gaudi3.scale.hpu_fabric) last selected on this node, or
+        would select if it never ran.
+      - Other values are the cards' own ports (V(gaudi_ethernet)), a host NIC with RDMA (V(infiniband), V(roce)), AWS
+        EFA (V(efa)), or plain V(ethernet).
     type: str
     choices: [auto, gaudi_ethernet, infiniband, roce, efa, ethernet]
     default: gaudi_ethernet
   interface:
     description:
       - Name or prefix of the host interfaces for coordination between the nodes, for C(HCCL_SOCKET_IFNAME).
-      - Empty leaves the choice to HCCL. V(auto) is the one that M(gaudi3.scale.hpu_fabric) found last on this node, and
-        where it never ran that of the default route.
+      - "Empty: HCCL chooses. V(auto) is the interface that M(gaudi3.scale.hpu_fabric) last found on this node, or that
+        of the default route if it never ran."
     type: str
     default: ""
   overrides:
     description:
-      - Flags to set or change, from name to value. V(null) takes a flag of the profile away.
-      - A value that is V(true) or V(false) in YAML is written as that word. Some flags take digits only.
+      - Flags to set or change, as a mapping from name to value. V(null) removes a flag of the profile.
+      - V(true) and V(false) in YAML are written as these words. Some flags accept digits only.
     type: dict
     default: {}
   environment:
     description:
-      - Other variables for the same file, from name to value. They are not checked, and the file says so.
-      - This is also the place for a flag that is newer than the catalog.
-      - Names that sound like secrets are refused, since every account of the node reads that file.
+      - Other variables for the same file, as a mapping from name to value. They are not validated, and the file says
+        so.
+      - Use it also for a flag that is newer than the catalog.
+      - Names that look like secrets are refused, because every account on the node can read the file.
     type: dict
     default: {}
   path:
-    description: The file to write.
+    description: File to write.
     type: path
     default: /etc/gaudi3_scale/environment
   recipe_cache:
     description:
-      - Directory for compiled recipes, on a local disk. Below it each release and each set of flags gets its own.
+      - Directory for compiled recipes, on a local disk. Each release and each set of flags has a subdirectory.
       - To place the cache yourself, set C(PT_HPU_RECIPE_CACHE_CONFIG) in O(overrides). V(null) there keeps recipes in
         memory only.
     type: path
     default: /var/lib/gaudi3_scale/recipe_cache
   recipe_cache_size:
-    description: Most megabytes that one such directory may hold.
+    description: Maximum size of one such directory, in megabytes.
     type: int
     default: 8192
   recipe_cache_limit:
     description:
-      - Most megabytes that all directories of the release may hold together. V(0) sets no such limit.
-      - Those that were unused the longest are emptied first. That of the present flags is not touched.
+      - "Maximum size of all directories of the release together, in megabytes. V(0): no limit."
+      - The least recently used are emptied first. The directory of the current flags is not touched.
     type: int
     default: 0
   clean_recipe_cache:
     description:
-      - Whether directories of other releases are removed from O(recipe_cache), and O(recipe_cache_limit) is kept.
-      - Turn it off where several releases share the directory, in containers for example.
+      - Whether to remove directories of other releases from O(recipe_cache) and enforce O(recipe_cache_limit).
+      - Set V(false) if several releases share the directory, for example in containers.
     type: bool
     default: true
   log_directory:
@@ -102,67 +101,68 @@ options:
     type: path
     default: /var/log/gaudi3_scale/habana
   owner:
-    description: Account that runs the jobs and so has to own the directories. New ones belong to root when not set.
+    description: Account that runs the jobs and must own the directories. By default new directories belong to root.
     type: str
   stock_torch:
     description:
-      - Whether the torch that jobs import is the one from PyPI (V(true)) or the vendor's build (V(false)).
-      - V(true) refuses lazy mode, which stock torch cannot do. Unset means not known, which gives a warning.
+      - Whether jobs import torch from PyPI (V(true)) or the vendor's build (V(false)).
+      - V(true) refuses lazy mode, which torch from PyPI does not support. Unset means unknown and gives a warning.
     type: bool
   venv:
     description:
-      - Virtual environment of the jobs. The bridge in it, if it is of O(release), says which flags of its own are real.
-      - Its list is read as text. Nothing is imported, and no card is touched.
+      - Virtual environment of the jobs. Its bridge, if it is of O(release), defines which bridge flags are real.
+      - Its list is read as text. Nothing is imported, and no card is used.
     type: path
     default: /opt/gaudi3_scale/venv
   login_shell_path:
     description:
-      - A file in C(/etc/profile.d) to write, through which login shells get the flags. Empty writes none.
-      - Shells read these files in the order of their names, so one after the vendor's wins over them.
+      - "File in C(/etc/profile.d) that gives login shells the flags. Empty: none."
+      - Shells read these files in name order, so a file that sorts after the vendor's overrides it.
     type: str
     default: ""
   slurm_task_prolog:
     description:
-      - A script to write for C(TaskProlog) in C(slurm.conf). Empty writes none.
-      - It gives each task the flags that the job did not set itself, and each job a recipe cache of its own.
+      - "Script to write for C(TaskProlog) in C(slurm.conf). Empty: none."
+      - It sets the flags in each task that the job did not set, and gives each job a separate recipe cache.
     type: str
     default: ""
   systemd_units:
     description:
-      - Services of others that get the flags, by a drop-in each. Those no longer named lose it.
-      - Where RV(systemd_changed) says so, systemd has to reload its units.
+      - Services of other software that get the flags, each through a drop-in. Services that are no longer listed lose
+        it.
+      - If RV(systemd_changed) is true, systemd must reload its units.
     type: list
     elements: str
     default: []
   unit_directory:
-    description: Where these drop-ins lie.
+    description: Directory of these drop-ins.
     type: path
     default: /etc/systemd/system
   vendor_profiles:
     description:
-      - Files in which the vendor's packages or its installer set the paths of their software for login shells, with
-        V(*) and V(?) for any characters. An empty list leaves the vendor's environment out.
-      - They are read as data, no shell is started. Plain assignments are understood; reading ends at anything else, and
-        a warning names file and line.
-      - Flags that are known are judged as all others. Other variables are taken where their value is an absolute path.
-      - O(profile), O(network), O(overrides) and O(environment) win over them. V(null) in O(overrides) takes one away,
-        and in O(environment) a variable that is no flag.
-      - Where no file sets a documented path, and it is there on the node, that path is taken.
+      - Files in which the vendor's packages or installer set the paths of their software for login shells. V(*) and
+        V(?) are wildcards. An empty list ignores the vendor's environment.
+      - They are parsed as data; no shell is started. Only plain assignments are understood. Reading stops at anything
+        else, and a warning names file and line.
+      - Known flags are validated like all others. Other variables are used if their value is an absolute path.
+      - O(profile), O(network), O(overrides) and O(environment) override them. V(null) removes one, in O(overrides) or,
+        for a variable that is not a flag, in O(environment).
+      - If no file sets a documented path and it exists on the node, that path is used.
     type: list
     elements: str
     default: ["/etc/profile.d/habanalabs*.sh", "/etc/profile.d/habana_env.sh"]
   strict:
-    description: Whether warnings are refused too.
+    description: Whether to refuse warnings too.
     type: bool
     default: false
 author: The gaudi3.scale authors (@gaudi3-scale)
 attributes:
   check_mode:
     support: full
-    description: Checks the flags and shows what would be written.
+    description: Validates the flags and shows what would be written.
   diff_mode:
     support: full
-    description: Shows the file before and after, and each directory that is made.
+    description: Shows the file before and after, and each directory that is created.
 seealso:
   - module: gaudi3.scale.hpu_fabric
   - module: gaudi3.scale.training_job
@@ -189,12 +189,12 @@ EXAMPLES = r"""
 
 RETURN = r"""
 path:
-  description: The file.
+  description: Path of the file.
   returned: always
   type: str
   sample: /etc/gaudi3_scale/environment
 flags:
-  description: What the file sets, in its order.
+  description: Variables of the file, in order.
   returned: always
   type: list
   elements: dict
@@ -203,33 +203,33 @@ flags:
       description: Name of the variable.
       type: str
     value:
-      description: Its text.
+      description: Value as text.
       type: str
     source:
-      description: Who says so, a document, a file of the vendor's or the operator.
+      description: Source of the flag - a document, a file of the vendor or the operator.
       type: str
     origin:
       description:
-        - What brought it here, V(overrides), V(environment), V(vendor package), or a word and a name, as in
+        - Where the flag was set - V(overrides), V(environment), V(vendor package), or a word and a name, as in
           V(profile training_compile), V(network infiniband) and V(option recipe_cache).
       type: str
     real:
-      description: Whether anything reads this name. V(null) for what is not judged, as what is in O(environment).
+      description: Whether any software reads this name. V(null) if not validated, as for O(environment).
       type: bool
     known:
-      description: Who is known to read it, V(gaudi), V(another program) or V(nobody). Empty where that is not known.
+      description: Software known to read it, V(gaudi), V(another program) or V(nobody). Empty if not known.
       type: str
     effective:
       description: V(yes), V(no) or V(unknown), in this mode and release.
       type: str
     why:
-      description: Why it is not effective, or what else is to be said. Empty where there is nothing.
+      description: "Why it has no effect, or another remark. Empty: none."
       type: str
     judged_by:
-      description: The source that decided, the installed bridge with its version, or the catalog and how far it goes.
+      description: Source of the verdict - the installed bridge with its version, or the catalog and its coverage.
       type: str
     effect:
-      description: What the flag does. Empty where it is not a flag, or known by name only.
+      description: What the flag does. Empty if it is not a flag or known by name only.
       type: str
   sample:
     - name: PT_HPU_LAZY_MODE
@@ -243,7 +243,7 @@ flags:
       judged_by: installed bridge 1.24.1.482
       effect: "Selects bridge plugin: 0 eager plus torch.compile, 1 legacy lazy graphs."
 findings:
-  description: What is to be said about the flags. On failure this holds errors as well as warnings.
+  description: Findings about the flags. On failure both errors and warnings.
   returned: always
   type: list
   elements: dict
@@ -252,7 +252,7 @@ findings:
       description: V(error) or V(warning).
       type: str
     kind:
-      description: Which check found it, for example V(unknown), V(value), V(gate), V(removed), V(vendor) or V(missing).
+      description: Check that found it, for example V(unknown), V(value), V(gate), V(removed), V(vendor) or V(missing).
       type: str
     flag:
       description: Name of the variable, V(network), V(bridge), V(vendor_profiles), or a file of these.
@@ -264,22 +264,22 @@ findings:
       description: What to do.
       type: str
 vendor_profiles:
-  description: The files of O(vendor_profiles) that are on the node.
+  description: Files of O(vendor_profiles) present on the node.
   returned: always
   type: list
   elements: str
   sample: [/etc/profile.d/habanalabs.sh]
 vendor_left_out:
-  description: Variables that these files export and that no rank gets.
+  description: Variables that these files export but ranks do not get.
   returned: always
   type: list
   elements: dict
   contains:
     file:
-      description: The file.
+      description: Path of the file.
       type: str
     line:
-      description: Number of the line in it.
+      description: Line number in the file.
       type: int
     name:
       description: Name of the variable.
@@ -293,39 +293,39 @@ vendor_left_out:
       name: LD_LIBRARY_PATH
       why: it steers other programs than the Gaudi software
 directories:
-  description: Directories that the flags name and that exist now.
+  description: Directories that the flags name and that now exist.
   returned: always
   type: list
   elements: str
 removed_directories:
-  description: Directories of the recipe cache that were removed or emptied.
+  description: Recipe cache directories that were removed or emptied.
   returned: always
   type: list
   elements: str
 container_path:
   description:
-    - The file for C(--env-file) of docker and podman. It is RV(path), or another beside it where a value needs quotes,
-      which these programs would take for a part of the value.
+    - File for C(--env-file) of docker and podman. Same as RV(path), or a second file if a value needs quotes, which
+      these programs would treat as part of the value.
   returned: always
   type: str
   sample: /etc/gaudi3_scale/environment
 judged_by:
-  description: Who judged the bridge's own flags.
+  description: Source of the verdict on the bridge's flags.
   returned: always
   type: str
   sample: installed bridge 1.24.1.482
 hand_edit:
-  description: Lines that a person added (V(+)) or took away (V(-)) since the file was written.
+  description: Lines that were added (V(+)) or removed (V(-)) by hand since the file was written.
   returned: always
   type: list
   elements: str
   sample: ["+PT_HPU_METRICS_FILE=/tmp/metrics.json"]
 backup:
-  description: Where the file with these lines is kept. Empty where there are none.
+  description: Backup of the file with these lines. Empty if there are none.
   returned: always
   type: str
 systemd_changed:
-  description: Whether a drop-in changed, so that systemd has to load its units again.
+  description: Whether a drop-in changed, so that systemd must reload its units.
   returned: always
   type: bool
 """

@@ -10,56 +10,57 @@ module: hpu_flags_info
 short_description: Explain environment flags of the Gaudi software on a node
 version_added: "1.0.0"
 description:
-  - Judges a list, an environment file or the environment of a running job. For each flag it tells whether anything
-    reads it, whether it has an effect in this mode and release, what to use instead, and who says so.
-  - The bridge that is installed on the node lists its own flags, and that list is read as text. For all others, and on
-    a node without a bridge, the catalog of the collection judges.
-  - The same keys are returned always.
+  - Evaluates a list of flags, an environment file or the environment of a running job. For each flag it reports whether
+    any software reads it, whether it has an effect in this mode and release, what to use instead, and the source.
+  - The installed bridge's list of its flags is read as text. All other flags, and all flags on a node without a bridge,
+    are looked up in the collection's catalog.
+  - All keys are always returned.
 options:
   flags:
-    description: Flags to judge, as a list of C(NAME=value) or as a mapping. One of these, O(file) and O(job) is needed.
+    description:
+      - Flags to evaluate, as a list of C(NAME=value) or a mapping. One of O(flags), O(file) and O(job) is required.
     type: raw
   file:
-    description: An environment file on the node.
+    description: Environment file on the node.
     type: path
   job:
-    description: A job of M(gaudi3.scale.training_job) that runs on the node. The environment of its processes is read.
+    description: Job of M(gaudi3.scale.training_job) that runs on the node. The environment of its processes is read.
     type: str
   release:
     description:
       - Release of the Gaudi software that the flags are for.
-      - That of the installed bridge when not set, and without one the newest that is known.
+      - By default that of the installed bridge, or without one the newest known release.
     type: str
     default: ""
   release_overrides:
-    description: Rows that replace or add releases, from a version to the fields of a release such as C(build).
+    description: Rows that replace or add releases, as a mapping from version to fields of a release, such as C(build).
     type: dict
     default: {}
   profile:
-    description: The kind of job that the flags are for. Read from the flags when not set.
+    description: Kind of job that the flags are for. By default read from the flags.
     type: str
     choices: ["", training_compile, training_lazy, inference_vllm]
     default: ""
   network:
-    description: The network between the nodes. When not set, nothing is said about what only some networks use.
+    description: Network between the nodes. By default nothing is reported about flags that only some networks use.
     type: str
     choices: ["", gaudi_ethernet, infiniband, roce, efa, ethernet]
     default: ""
   venv:
-    description: Virtual environment in which the bridge may be installed.
+    description: Virtual environment that may contain the bridge.
     type: path
     default: /opt/gaudi3_scale/venv
   stock_torch:
-    description: Whether jobs import the torch from PyPI, which has no lazy mode. Not known when not set.
+    description: Whether jobs import torch from PyPI, which has no lazy mode. By default unknown.
     type: bool
 author: The gaudi3.scale authors (@gaudi3-scale)
 attributes:
   check_mode:
     support: full
-    description: Only reads.
+    description: Read-only.
   diff_mode:
     support: none
-    description: Changes nothing. What a person changed in O(file) is in RV(hand_edit).
+    description: Changes nothing. Manual changes to O(file) are in RV(hand_edit).
 seealso:
   - module: gaudi3.scale.hpu_flags
   - module: gaudi3.scale.training_job
@@ -86,40 +87,40 @@ EXAMPLES = r"""
 
 RETURN = r"""
 source:
-  description: Where the flags come from.
+  description: Source of the flags.
   returned: always
   type: str
   sample: process 4711 of job training
 release:
-  description: The release that they are judged for.
+  description: Release that they were evaluated for.
   returned: always
   type: str
   sample: "1.24"
 profile:
-  description: The kind of job that they are judged for.
+  description: Kind of job that they were evaluated for.
   returned: always
   type: str
   sample: training_compile
 modes:
-  description: The execution modes of this kind of job.
+  description: Execution modes of this kind of job.
   returned: always
   type: list
   elements: str
 network:
-  description: The network that they are judged for. Empty where it is not known.
+  description: Network that they were evaluated for. Empty if not known.
   returned: always
   type: str
 bridge:
-  description: Version of the installed bridge. Empty where there is none.
+  description: "Version of the installed bridge. Empty: none."
   returned: always
   type: str
 judged_by:
-  description: Who judged the bridge's own flags.
+  description: Source of the verdict on the bridge's flags.
   returned: always
   type: str
   sample: installed bridge 1.24.1.482
 flags:
-  description: A verdict for each flag.
+  description: One verdict per flag.
   returned: always
   type: list
   elements: dict
@@ -128,16 +129,16 @@ flags:
       description: Name of the flag.
       type: str
     value:
-      description: Its text.
+      description: Value as text.
       type: str
     real:
-      description: Whether anything reads this name.
+      description: Whether any software reads this name.
       type: bool
     known:
       description:
-        - Who is known to read this name, V(gaudi), V(another program) or V(nobody).
-        - Of a name of another program (V(VLLM_...) that is not in the catalog, V(RAY_...), V(OMP_...), V(GLOO_...))
-          nothing else is judged.
+        - Software known to read this name, V(gaudi), V(another program) or V(nobody).
+        - Names of other programs (V(VLLM_...) outside the catalog, V(RAY_...), V(OMP_...), V(GLOO_...)) are not
+          evaluated further.
       type: str
       sample: gaudi
     effective:
@@ -145,42 +146,41 @@ flags:
       type: str
     origin:
       description:
-        - What brought it into the file and who says so, as M(gaudi3.scale.hpu_flags) wrote it there, for example
-          V(vendor package) with the vendor's file. Empty for a list, for a job, and for lines of a person.
+        - Where the flag in the file was set, and its source, as M(gaudi3.scale.hpu_flags) recorded it, for example
+          V(vendor package) with the vendor's file. Empty for a list, for a job, and for manually added lines.
       type: str
       sample: "vendor package: /etc/profile.d/habanalabs.sh"
     level:
-      description: V(ok), V(warning) or V(error). An error is what M(gaudi3.scale.hpu_flags) would refuse.
+      description: V(ok), V(warning) or V(error). M(gaudi3.scale.hpu_flags) would refuse an error.
       type: str
     why:
-      description: What is to be said about it. Empty where there is nothing.
+      description: "Remark on the flag. Empty: none."
       type: str
     use_instead:
-      description: What to do. Empty where there is nothing.
+      description: "What to do instead. Empty: nothing."
       type: str
     judged_by:
-      description: The source that decided.
+      description: Source of the verdict.
       type: str
     effect:
-      description: What the flag does. Empty where that is not known.
+      description: What the flag does. Empty if not known.
       type: str
     since:
-      description: The first release with evidence, in the catalog.
+      description: First release with evidence of the flag, from the catalog.
       type: str
     removed:
-      description: The first release known to be without it, in the catalog.
+      description: First release known to be without the flag, from the catalog.
       type: str
     verified_through:
-      description: The last release with evidence, in the catalog.
+      description: Last release with evidence of the flag, from the catalog.
       type: str
 other_variables:
-  description: Names of variables of the file or the process that are no flags and were not judged.
+  description: Names of variables in the file or process that are not flags and were not evaluated.
   returned: always
   type: list
   elements: str
 hand_edit:
-  description:
-    - Lines that a person added (V(+)) or took away (V(-)) since M(gaudi3.scale.hpu_flags) wrote O(file).
+  description: Lines that were added (V(+)) or removed (V(-)) by hand since M(gaudi3.scale.hpu_flags) wrote O(file).
   returned: always
   type: list
   elements: str

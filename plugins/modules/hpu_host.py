@@ -9,86 +9,87 @@ module: hpu_host
 short_description: Configure huge pages, kernel arguments, locked memory, CPUs, clock and job ports
 version_added: "1.0.0"
 description:
-  - Writes drop-ins of its own below C(/etc) and never the operator's files. What can be in force at once is set at once
-    (huge pages, governor); what needs a restart is reported in RV(reboot_required). The module never restarts a node.
-  - An option that is empty or false removes what this module once wrote for it, and brings back what the kernel or
+  - Writes drop-ins below C(/etc) and never changes the operator's files. Settings that can take effect at once are
+    applied at once (huge pages, governor). RV(reboot_required) reports settings that need a reboot. The module never
+    reboots a node.
+  - An option that is empty or false removes what this module wrote for it, and restores the value that the kernel or
     C(tuned) had before.
-  - Where C(tuned) runs, governor, idle states and NUMA balancing are a profile C(gaudi3-scale) that includes the active
-    one, and no unit or drop-in of ours sets them beside it.
-  - A key of C(sysctl) has one owner. Where another file of C(sysctl.d) or a profile of C(tuned) sets it to another
-    value, the task fails and names both files. Only more huge pages than V(auto) asks for are left to who gives them.
+  - Where C(tuned) runs, governor, idle states and NUMA balancing are set in a profile C(gaudi3-scale) that includes the
+    active one, without additional units or drop-ins.
+  - Each C(sysctl) key has one owner. If another C(sysctl.d) file or a C(tuned) profile sets a key to another value, the
+    task fails and names both files. The exception is another source that gives more huge pages than V(auto) asks for;
+    it stays in effect.
 options:
   hugepages:
     description:
-      - How many huge pages the node reserves.
-      - V(auto) is the formula of the vendor's installer, 110 MiB twice for every logical CPU and one page more. It is a
-        least number, so that a larger reservation of a running node stays. Where another file of C(sysctl.d), a profile
-        of C(tuned) or the kernel's command line gives more, that is said, and no file of ours is written beside it.
+      - Number of huge pages that the node reserves.
+      - V(auto) is the formula of the vendor's installer, 110 MiB twice for every logical CPU plus one page. It is a
+        minimum, so a larger reservation of a running node stays. If another C(sysctl.d) file, a C(tuned) profile or the
+        kernel command line gives more, this is reported and no file is written.
       - A number is reserved exactly. V(unmanaged) leaves the reservation alone.
     type: str
     default: auto
   hugepages_memory_share:
-    description: The largest share of the node's memory that the huge pages may take, above 0 and up to 1.
+    description: Maximum fraction of the node's memory for huge pages, above 0 and up to 1.
     type: float
     default: 0.5
   hugepages_shortage:
-    description: Whether a reservation that does not fit is refused, or left out with a warning.
+    description: Whether a reservation that does not fit is refused, or skipped with a warning.
     type: str
     choices: [refuse, warn]
     default: refuse
   kernel_arguments:
     description:
-      - Arguments that the kernel is started with. They are appended to C(GRUB_CMDLINE_LINUX_DEFAULT) by a drop-in in
-        C(/etc/default/grub.d), and C(update-grub) runs when that changes.
-      - On RHEL C(grubby) adds them to every boot entry, and takes away only what it added.
-      - On a node that boots in another way, arguments that are not in force are a warning.
+      - Kernel arguments. A drop-in in C(/etc/default/grub.d) appends them to C(GRUB_CMDLINE_LINUX_DEFAULT), and
+        C(update-grub) runs after a change.
+      - On RHEL C(grubby) adds them to every boot entry, and removes only what it added.
+      - On a node that boots in another way, missing arguments give a warning.
       - Without C(iommu=pt) wrong results and panics have been seen; the vendor's installation guide asks for both.
     type: list
     elements: str
     default: [iommu=pt, intel_iommu=on]
   memlock:
     description:
-      - Whether logins (C(limits.d)) and services (C(DefaultLimitMEMLOCK) of systemd) may lock memory without limit.
+      - Whether logins (C(limits.d)) and services (C(DefaultLimitMEMLOCK) of systemd) may lock unlimited memory.
       - Running services keep the limit they were started with.
-      - On a node that may not raise the limit nothing is written, because logins would be refused there.
+      - On a node that is not allowed to raise the limit nothing is written, because logins would be refused there.
     type: bool
     default: true
   cpu_governor:
     description:
       - Frequency governor of all CPUs, set now and at every boot by the unit C(gaudi3-scale-cpu-governor.service).
-      - Nothing is done where the kernel cannot change frequencies, as in most virtual machines.
+      - Nothing is done if the kernel cannot change frequencies, as in most virtual machines.
     type: str
     default: performance
   cstates:
     description:
-      - Limits of the CPUs' idle states. None is set by default, since idle CPUs then take more power.
-      - V(no_c6) takes C6 and what is deeper out of use, at once and at every boot, by the unit
-        C(gaudi3-scale-idle-states.service). Nothing is done where the kernel has no such state.
-      - V(no_intel_idle_at_boot) adds C(intel_idle.max_cstate=0) to O(kernel_arguments), which is in force from the next
-        boot on.
+      - Limits on the CPUs' idle states. None by default, because idle CPUs then use more power.
+      - V(no_c6) disables C6 and deeper states, now and at every boot, with the unit
+        C(gaudi3-scale-idle-states.service). Nothing is done if the kernel has no such state.
+      - V(no_intel_idle_at_boot) adds C(intel_idle.max_cstate=0) to O(kernel_arguments), effective from the next boot.
     type: list
     elements: str
     default: []
   numa_balancing:
     description:
       - Whether the kernel may move memory between NUMA nodes.
-      - V(auto) switches that off on kernels 5.9 to 5.16 alone, for which the vendor asks; V(disabled) on every kernel;
+      - V(auto) disables this only on kernels 5.9 to 5.16, as the vendor requires; V(disabled) on every kernel;
         V(unmanaged) leaves it alone.
     type: str
     default: auto
   latency_msrs:
     description:
-      - Whether two registers of the CPUs are written that the vendor sets for latency, C(0x1b0) to 0 and C(0x774) to
-        C(0x2708), now and at every boot, by the unit C(gaudi3-scale-latency-msrs.service). They are read back.
-      - Refused on a CPU that is none of Intel's Sapphire, Emerald and Granite Rapids.
-      - The package C(msr-tools) is installed where it is missing.
+      - Whether to write two CPU registers that the vendor sets for latency, C(0x1b0) to 0 and C(0x774) to C(0x2708),
+        now and at every boot, with the unit C(gaudi3-scale-latency-msrs.service). They are read back.
+      - Refused on CPUs other than Intel's Sapphire, Emerald and Granite Rapids.
+      - Installs the package C(msr-tools) if missing.
     type: bool
     default: false
   time_sync:
     description:
-      - V(chrony) or V(systemd-timesyncd) is installed from the distribution and started where no time service runs.
-      - One that runs already is used and never replaced, whichever it is.
-      - V(unmanaged) asks and changes nothing.
+      - Time service, V(chrony) or V(systemd-timesyncd), to install from the distribution and start if none is running.
+      - Any time service that is already running is used and never replaced.
+      - V(unmanaged) checks and changes nothing.
     type: str
     default: unmanaged
   module_parameters:
@@ -99,25 +100,25 @@ options:
     default: {}
   firewall:
     description:
-      - Whether O(firewall_ports) are closed to all but O(firewall_nodes) and the node itself, now and before the
-        network comes up at every boot, by the unit C(gaudi3-scale-firewall.service).
-      - The rules are a table of nftables of their own, C(inet gaudi3_scale). It judges no other port, and never opens
-        one that another table closes. Connections that are open already stay.
-      - The node needs C(nft), of the package C(nftables).
+      - Whether to close O(firewall_ports) to all but O(firewall_nodes) and the node itself, now and at every boot
+        before the network comes up, with the unit C(gaudi3-scale-firewall.service).
+      - The rules are in a separate nftables table, C(inet gaudi3_scale). It filters no other port, and never opens one
+        that another table closes. Open connections stay.
+      - The node needs C(nft), from the package C(nftables).
     type: bool
     default: false
   firewall_nodes:
     description:
       - Addresses and networks of the cluster's nodes, such as V(10.0.0.7), V(10.0.0.0/24) or V(fd00::/64). Names are
-        refused, since whoever answers for them would open the ports.
+        refused, because control over name resolution would open the ports.
     type: list
     elements: str
     default: []
   firewall_ports:
     description:
-      - Ports and ranges of TCP and UDP, from 1024 on.
-      - The default holds all that the collection itself uses unless configured otherwise. The collectives of gloo and
-        HCCL take ports that the kernel chooses; a second entry V(32768-60999) closes those as well.
+      - TCP and UDP ports and port ranges, from 1024 up.
+      - The default covers all default ports of this collection. The collectives of gloo and HCCL use ports that the
+        kernel chooses; add V(32768-60999) to close those as well.
     type: list
     elements: str
     default: ["29500-29511", "29520", "29530", "29540"]
@@ -127,7 +128,7 @@ attributes:
     description: Nothing is written or started.
   diff_mode:
     support: full
-    description: Shows every file, and each value of the kernel that changes.
+    description: Shows every file, and each kernel value that changes.
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -159,25 +160,25 @@ EXAMPLES = r"""
 
 RETURN = r"""
 reboot_required:
-  description: Whether the node has to be restarted before all settings are in force.
+  description: Whether the node needs a reboot before all settings are in effect.
   type: bool
   returned: success
 reboot_reasons:
-  description: Why, one message each.
+  description: Reasons, one message each.
   type: list
   elements: str
   returned: success
   sample: ["the running kernel was started without iommu=pt, which GRUB passes from the next start on"]
 settings:
-  description: What was wanted and found. Values are those before this module changed anything.
+  description: Wanted and found settings. Values are those before this module changed anything.
   type: dict
   returned: success
   contains:
     hugepages:
       description:
-        - C(pages) wanted (null if unmanaged or left out), C(at_least), C(memory_mib) that they or a larger reservation
-          take, C(reserved), C(given_by) (who gives more, or null), and C(left_mib), the memory beside them, which is
-          what Slurm's C(RealMemory) less C(MemSpecLimit) may be.
+        - C(pages) wanted (null if unmanaged or skipped), C(at_least), C(memory_mib) of these pages or of a larger
+          reservation, C(reserved), C(given_by) (the source that gives more, or null), and C(left_mib), the remaining
+          memory, which is the maximum for Slurm's C(RealMemory) less C(MemSpecLimit).
       type: dict
     kernel_arguments:
       description: C(wanted) arguments, and those C(missing) from the running kernel.
@@ -186,29 +187,29 @@ settings:
       description: C(unlimited), whether the drop-ins lift the limit.
       type: dict
     cpu_governor:
-      description: C(wanted) governor or null, and the list of C(current) ones.
+      description: C(wanted) governor or null, and the list of C(current) governors.
       type: dict
     cstates:
       description:
-        - C(wanted) limits, the names of the C(deep) states that the CPUs have (from C6 on), and of those C(in_use).
+        - C(wanted) limits, the names of the CPUs' C(deep) states (from C6 on), and which of them are C(in_use).
       type: dict
     numa_balancing:
-      description: Whether it is to be C(disabled), and the kernel's C(current) value or null.
+      description: Whether it should be C(disabled), and the kernel's C(current) value or null.
       type: dict
     latency_msrs:
-      description: The C(cpu) by its name, and the registers C(wanted) with their values; null and none if not wanted.
+      description: The C(cpu) name, and the C(wanted) registers with their values; null and none if not wanted.
       type: dict
     tuned:
-      description: Our C(profile) where C(tuned) runs and has one of ours, else null; the profiles that it C(includes).
+      description: The C(profile) that this module set in C(tuned), else null; the profiles that it C(includes).
       type: dict
     time_sync:
-      description: The service C(wanted), and the one that was C(running); both null if unmanaged.
+      description: The C(wanted) service, and the one that was C(running); both null if unmanaged.
       type: dict
     module_parameters:
       description: C(wanted) parameters.
       type: dict
     firewall:
-      description: C(nodes) and C(ports) of the rules, both empty where there are none.
+      description: C(nodes) and C(ports) of the rules. Both are empty if there are none.
       type: dict
 """
 

@@ -9,54 +9,54 @@ module: hpu_host_nics
 short_description: Prepare a Gaudi node for scale-out over its host's InfiniBand or RoCE cards
 version_added: "1.0.0"
 description:
-  - Installs the driver stack of the site's choice, refuses to put one beside another or in its place, and judges
-    kernel, PCIe ACS, ports, GIDs, MTU, locked memory and the jobs' flags. Each failure is an error message with its
-    remedy.
-  - Brings libfabric, built with SynapseAI for Gaudi Direct, and HCCL's wrapper of it to the node. They are built once,
-    on the first node of each kind (the same operating system, architecture, release and settings), from archives that
-    are pinned by checksum. The controller keeps what was built with its checksum in O(libfabric_directory), and brings
-    it to the others. A build that fails leaves nothing on a node but its log.
-  - What would end a job or its Gaudi Direct is refused before anything is touched. The rest is a warning, and in
-    RV(checks).
-  - Nothing of libfabric happens without O(libfabric_archive).
+  - Installs the driver stack that the site selects, and refuses to mix it with or replace another. Checks kernel, PCIe
+    ACS, ports, GIDs, MTU, locked memory and the jobs' flags. Each failure is an error message with its remedy.
+  - Installs libfabric, built with SynapseAI for Gaudi Direct, and HCCL's wrapper for it. They are built once, on the
+    first node of each kind (same operating system, architecture, release and settings), from archives pinned by
+    checksum. The controller stores the build with its checksum in O(libfabric_directory) and copies it to the other
+    nodes. A failed build leaves only its log on a node.
+  - Anything that would abort a job or disable its Gaudi Direct is refused before anything is changed. Other problems
+    are warnings, also in RV(checks).
+  - Without O(libfabric_archive), libfabric is not handled.
 options:
   provider:
-    description: Which of the host's cards are judged.
+    description: Type of the host's cards to check.
     type: str
     choices: [infiniband, roce]
     required: true
   environment:
-    description: The environment file of jobs, as M(gaudi3.scale.hpu_flags) writes it. Looked at where it is there.
+    description: Environment file of jobs, as M(gaudi3.scale.hpu_flags) writes it. Checked if it exists.
     type: path
     default: /etc/gaudi3_scale/environment
   roce_mtu:
-    description: Least MTU of a RoCE card's network interface. V(4200) is enough for RoCE's largest payload, 4096 bytes.
+    description:
+      - Minimum MTU of a RoCE card's network interface. V(4200) is enough for RoCE's largest payload, 4096 bytes.
     type: int
     default: 4200
   release:
-    description: Release of the Gaudi software. A build with Gaudi Direct is for one release.
+    description: Release of the Gaudi software. A build with Gaudi Direct works with one release only.
     type: str
     default: ""
   ofed:
     description:
-      - The driver stack. V(distribution) is rdma-core of the operating system, V(doca) and V(mofed) are NVIDIA's.
-      - V(none) leaves the stack to whoever installed it.
+      - Driver stack. V(distribution) is the operating system's rdma-core; V(doca) and V(mofed) are NVIDIA's.
+      - V(none) does not manage the stack.
     type: str
     choices: [distribution, doca, mofed, none]
     default: distribution
   ofed_packages:
     description:
-      - Packages of O(ofed). Those of O(system_packages) when empty. Only what is missing is installed, and nothing is
-        removed.
+      - "Packages of O(ofed). Empty: those of O(system_packages). Only missing packages are installed, and none is
+        removed."
     type: list
     elements: str
     default: []
   ofed_repository:
-    description: URL of the site's repository of DOCA or MOFED. Not needed where O(ofed_packages) are installed.
+    description: URL of the site's DOCA or MOFED repository. Not needed if O(ofed_packages) are installed.
     type: str
     default: ""
   ofed_suite:
-    description: Suite in O(ofed_repository), for apt. V(./) is a directory that is itself a repository.
+    description: Suite in O(ofed_repository), for apt. V(./) is a flat repository.
     type: str
     default: ./
   ofed_components:
@@ -65,31 +65,30 @@ options:
     elements: str
     default: []
   ofed_key_url:
-    description: URL of the public key that signs the repository's lists, or its packages for dnf.
+    description: URL of the public key that signs the repository's lists, or for dnf its packages.
     type: str
     default: ""
   ofed_key_fingerprint:
-    description: Fingerprint that this key has to have. Any key is taken when empty.
+    description: "Required fingerprint of this key. Empty: any key is accepted."
     type: str
     default: ""
   libfabric_archive:
     description:
-      - Archive of libfabric's sources, as a URL that the building node reaches, or as the absolute path of a file on
-        the controller. Nothing is built when empty.
+      - "Source archive of libfabric, as a URL that the building node can reach or an absolute path on the controller.
+        Empty: nothing is built."
     type: str
     default: ""
   libfabric_checksum:
-    description: Its checksum, C(sha256:) and 64 hex digits.
+    description: Checksum of O(libfabric_archive), C(sha256:) and 64 hex digits.
     type: str
     default: ""
   libfabric_version:
-    description: Its version. HCL needs V(1.20.0) or newer with Gaudi Direct, and V(1.16.1) without.
+    description: Version of libfabric. HCL needs V(1.20.0) or newer with Gaudi Direct, and V(1.16.1) without.
     type: str
     default: 1.20.0
   libfabric_gaudi_direct:
     description:
-      - Whether libfabric is built with SynapseAI, without which it has no Gaudi Direct. The headers have to be on the
-        building node.
+      - Whether to build libfabric with SynapseAI, which Gaudi Direct requires. The building node needs the headers.
     type: bool
     default: true
   libfabric_synapse:
@@ -97,19 +96,19 @@ options:
     type: path
     default: /usr
   libfabric_configure:
-    description: Further words for libfabric's C(configure).
+    description: More arguments of libfabric's C(configure).
     type: list
     elements: str
     default: []
   libfabric_build_packages:
     description:
-      - Packages of the operating system that the build needs. Those of O(system_packages) when empty. Installed on the
-        building node only.
+      - "Distribution packages that the build needs. Empty: those of O(system_packages). Installed on the building node
+        only."
     type: list
     elements: str
     default: []
   system_packages:
-    description: What stands for empty lists on a node with this package manager.
+    description: Packages for the empty lists, by package manager of the node.
     type: dict
     default: {}
     suboptions:
@@ -132,54 +131,55 @@ options:
         type: dict
         suboptions: *lists
   libfabric_build_timeout:
-    description: Seconds for each command of the build.
+    description: Seconds per build command.
     type: float
     default: 3600
   libfabric_directory:
-    description: Directory of the controller in which it keeps what was built.
+    description: Directory on the controller for the builds.
     type: str
     default: ~/.cache/gaudi3_scale/libfabric
   libfabric_archive_file:
-    description: Where the action plugin has put the archive on the node.
+    description: Path of the archive on the node. Set by the action plugin.
     type: path
     default: ""
   ofi_wrapper_archive:
-    description: Archive of the sources of HCCL's OFI wrapper, as O(libfabric_archive). Without it none is built.
+    description:
+      - Source archive of HCCL's OFI wrapper, in the form of O(libfabric_archive). Without it, no wrapper is built.
     type: str
     default: ""
   ofi_wrapper_checksum:
-    description: Its checksum, C(sha256:) and 64 hex digits.
+    description: Checksum of O(ofi_wrapper_archive), C(sha256:) and 64 hex digits.
     type: str
     default: ""
   ofi_wrapper_archive_file:
-    description: Where the action plugin has put it on the node.
+    description: Path of the wrapper's archive on the node. Set by the action plugin.
     type: path
     default: ""
   build_into:
-    description: Set by the action plugin. The module then builds, leaves the archive in this directory, and ends.
+    description: Directory for the built archive. Set by the action plugin. The module then only builds.
     type: path
     default: ""
   built_archive:
-    description: Where the action plugin has put what was built.
+    description: Path of the built archive. Set by the action plugin.
     type: path
     default: ""
   built_checksum:
-    description: Its SHA-256, as the controller has it.
+    description: SHA-256 of the built archive, from the controller.
     type: str
     default: ""
   plain_http_hosts:
-    description: Hosts that may be asked without TLS. A URL of C(http) to any other one is refused.
+    description: Hosts that may be contacted without TLS. A URL of C(http) to any other host is refused.
     type: list
     elements: str
     default: []
   lock_timeout:
-    description: Seconds to wait for another package manager.
+    description: Seconds to wait for another package manager to finish.
     type: int
     default: 300
 attributes:
   check_mode:
     support: full
-    description: Nothing is fetched, built or installed. Shows the packages, and which libfabric would come.
+    description: Nothing is downloaded, built or installed. Shows the packages, and which libfabric would be installed.
   diff_mode:
     support: full
     description: Shows the repository's files, the packages, and libfabric before and after.
@@ -215,53 +215,53 @@ checks:
   description: Each check, with C(name), C(ok), C(expected), C(found), C(remedy) and C(advice).
   type: list
   elements: dict
-  returned: success, or refused by a check
+  returned: success, or if a check failed
 stack:
   description: The driver stack.
   type: dict
   returned: success, without O(build_into)
   contains:
     ofed:
-      description: What was asked for.
+      description: Requested stack.
       type: str
     found:
-      description: What was there before, each with the package that shows it.
+      description: Stacks found before this run, each with the package that identifies it.
       type: dict
       sample:
         distribution: rdma-core 44.0-2
     installed:
-      description: Packages that were installed by this run.
+      description: Packages that this run installed.
       type: list
       elements: str
 libfabric:
-  description: The libfabric in C(/opt/gaudi3_scale/libfabric).
+  description: State of libfabric in C(/opt/gaudi3_scale/libfabric).
   type: dict
   returned: success, without O(build_into)
   contains:
     key:
-      description: The kind of node and the settings that a build is for. Empty where none is wanted.
+      description: Kind of node and settings that a build is for. Empty if none is wanted.
       type: str
     installed:
-      description: Whether the wanted one is there.
+      description: Whether the wanted build is installed.
       type: bool
     version:
-      description: Its version, or null.
+      description: Version of libfabric, or null.
       type: str
     gaudi_direct:
-      description: Whether it was built with SynapseAI. False also says that there is no Gaudi Direct.
+      description: Whether it was built with SynapseAI. False means that there is no Gaudi Direct.
       type: bool
     wrapper:
-      description: Whether HCCL's wrapper came with it.
+      description: Whether HCCL's wrapper is included.
       type: bool
 log:
-  description: The last lines of the command that failed.
+  description: Last lines of output of the failed command.
   type: list
   elements: str
   returned: when a build failed
 built:
-  description: What was built, with C(key), C(path), C(sha256) and C(size).
+  description: The build, with C(key), C(path), C(sha256) and C(size).
   type: dict
-  returned: when O(build_into) was given
+  returned: with O(build_into)
 """
 
 from typing import Any

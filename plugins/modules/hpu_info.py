@@ -11,25 +11,27 @@ module: hpu_info
 short_description: Gather facts about Intel Gaudi cards
 version_added: "1.0.0"
 description:
-  - Finds the Gaudi cards of a node by their PCI ids, so that it works on a machine on which nothing is installed yet.
-  - Once the driver holds the cards, adds what C(hl-smi) says about firmware, memory, temperature, errors and links.
+  - Finds a node's Gaudi cards by their PCI ids, so it works on a machine without any Gaudi software.
+  - Once the driver is loaded, adds what C(hl-smi) reports about firmware, memory, temperature, errors and links,
+    and what HLML, the library below it, reports about energy, throttling, replaced rows and power limits.
+  - HLML is loaded in a process of its own, with a deadline, and only from a place that root alone can change.
   - Cards are identified by PCI address. Their accel index can change at every boot and is reported only as a fact.
-  - Every key is always there. What is not known is V(null) or empty, never zero.
+  - All keys are always returned. Unknown values are V(null) or empty, never zero.
 options:
   hl_smi:
-    description: Whether to ask C(hl-smi). Without it the facts come from the kernel alone, which is much faster.
+    description: Whether to run C(hl-smi) and HLML. Without them the facts come from the kernel alone, which is faster.
     type: bool
     default: true
 author: The gaudi3.scale authors (@gaudi3-scale)
 attributes:
   check_mode:
     support: full
-    description: Only reads.
+    description: Read-only.
   diff_mode:
     support: none
-    description: Changes nothing, so there is nothing to show.
+    description: Changes nothing, so there is no diff.
 notes:
-  - C(hl-smi) and the attributes of some cards can be read by root only, so run this with C(become).
+  - C(hl-smi) and the attributes of some cards are readable only by root, so run this with C(become).
 seealso:
   - module: gaudi3.scale.hpu_preflight
   - module: gaudi3.scale.hpu_verify
@@ -51,16 +53,16 @@ EXAMPLES = r"""
 
 RETURN = r"""
 hpu:
-  description: The cards of this node and what they run on.
+  description: Cards of this node and the system they run on.
   returned: always
   type: dict
   contains:
     generation:
-      description: The generation of the cards. V(null) without cards and with cards of several generations.
+      description: Generation of the cards. V(null) without cards or with several generations.
       type: str
       sample: gaudi3
     generations:
-      description: Every generation that is there.
+      description: All generations present.
       type: list
       elements: str
     count:
@@ -68,7 +70,7 @@ hpu:
       type: int
       sample: 8
     cards:
-      description: The cards in the order of module id, then PCI address.
+      description: Cards in the order of module id, then PCI address.
       type: list
       elements: dict
       contains:
@@ -81,10 +83,10 @@ hpu:
           type: str
           sample: "0x1060"
         generation:
-          description: The generation of this card.
+          description: Generation of this card.
           type: str
         board:
-          description: The kind of card that this PCI id stands for.
+          description: Type of card with this PCI id.
           type: str
           sample: HL-325L
         numa_node:
@@ -97,7 +99,7 @@ hpu:
           description: Position of the card in the server.
           type: int
         status:
-          description: What the driver says of the card.
+          description: Status that the driver reports for the card.
           type: str
           sample: Operational
         name:
@@ -112,15 +114,15 @@ hpu:
           type: str
         temperature_c:
           description:
-            - Temperature in degrees Celsius. A card that did not initialize shows 0. V(null), as of each reading, where
-              hl-smi says nothing, or what no card can have.
+            - Temperature in degrees Celsius. A card that did not initialize shows 0. V(null), as with all readings, if
+              hl-smi reports nothing or an impossible value.
           type: int
         memory_total_mib:
-          description: Size of the card's memory in MiB.
+          description: Total HBM in MiB.
           type: int
           sample: 131072
         memory_used_mib:
-          description: Used memory in MiB.
+          description: Used HBM in MiB.
           type: int
         utilization_percent:
           description: Utilization of the card in percent.
@@ -132,14 +134,39 @@ hpu:
           description: Uncorrected ECC errors since the driver was loaded.
           type: int
         ecc_uncorrected_lifetime:
-          description: Uncorrected ECC errors in the card's life.
+          description: Uncorrected ECC errors over the card's lifetime.
           type: int
         absurd:
-          description: What hl-smi said of the card that no card can have, by its name in the query.
+          description: Impossible values that hl-smi reported for the card, by query name.
           type: dict
         row_replacement_pending:
-          description: Whether a memory row waits for a reset to be replaced.
+          description: Whether a memory row replacement is pending until a reset.
           type: bool
+        rows_replaced_single_bit:
+          description: Memory rows that were replaced after repeated single-bit errors, by HLML.
+          type: int
+        rows_replaced_double_bit:
+          description: Memory rows that were replaced after a double-bit error, by HLML.
+          type: int
+        energy_mj:
+          description: Energy in mJ since the driver was loaded, by HLML.
+          type: int
+        throttled_by:
+          description: What keeps the clock low now, V(power), V(thermal), both or nothing, by HLML.
+          type: list
+          elements: str
+        power_limit_w:
+          description: Limit of the card's power in W, by HLML.
+          type: int
+          sample: 850
+        power_limit_least_w:
+          description: Lowest value of this limit in W, from HLML.
+          type: int
+          sample: 450
+        power_limit_most_w:
+          description: Highest value of this limit in W, from HLML.
+          type: int
+          sample: 850
         firmware:
           description: Firmware of this card.
           type: dict
@@ -161,7 +188,8 @@ hpu:
           description: Links out of the node. The keys are those of RV(hpu.links.internal).
           type: dict
         verbs_device:
-          description: Its device of the class C(infiniband); null if it has none, or if nothing tells whose it is.
+          description:
+            - The card's device of class C(infiniband). Null if it has none, or if the owner cannot be determined.
           type: str
           sample: hbl_0
     verbs_devices:
@@ -173,15 +201,15 @@ hpu:
       type: dict
       contains:
         version:
-          description: The version that the driver reports.
+          description: Version that the driver reports.
           type: str
           sample: 1.24.1-b336d5e
         release:
-          description: The release in that version.
+          description: Release in that version.
           type: str
           sample: 1.24.1
         nic_version:
-          description: Version of the driver of the ports.
+          description: Version of the port driver.
           type: str
         hl_smi_version:
           description: Version of C(hl-smi).
@@ -191,8 +219,19 @@ hpu:
           description: Loaded kernel modules of the vendor.
           type: list
           elements: str
+    hlml:
+      description: HLML, the library below C(hl-smi).
+      type: dict
+      contains:
+        version:
+          description: Its version. V(null) where it was not asked.
+          type: str
+        reason:
+          description: Why it did not say everything about the cards. Empty where it did.
+          type: str
+          sample: "HLML is not installed: there is no /usr/lib/habanalabs/libhlml.so"
     timeout_locked:
-      description: Seconds that the loaded driver gives a job, 0 for no limit. V(null) where none reports it.
+      description: Job timeout of the loaded driver in seconds, 0 for no limit. V(null) if not reported.
       type: int
       sample: 30
     firmware:
@@ -200,11 +239,11 @@ hpu:
       type: dict
       contains:
         spi:
-          description: Every version that a card has, once.
+          description: All versions found, without duplicates.
           type: list
           elements: str
         equal:
-          description: Whether all cards have the same version. V(null) where it is not known of every card.
+          description: Whether all cards have the same version. V(null) if not known for every card.
           type: bool
     links:
       description: Links of all cards together.
@@ -215,7 +254,7 @@ hpu:
           type: dict
           contains:
             up:
-              description: Number of links that are up. V(null) where it is not known.
+              description: Number of links that are up. V(null) if not known.
               type: int
               sample: 168
             total:
@@ -239,7 +278,7 @@ hpu:
           type: str
           sample: 6.8.0-45-generic
         command_line:
-          description: What it was booted with.
+          description: Command line of the kernel.
           type: str
         iommu_passthrough:
           description: Whether C(iommu=pt) is on the command line.
@@ -248,10 +287,10 @@ hpu:
           description: Whether the IOMMU translates the cards' memory accesses; null if the kernel does not show it.
           type: bool
         hugepages:
-          description: Number of huge pages that are reserved.
+          description: Number of reserved huge pages.
           type: int
         memory_mib:
-          description: All of its memory in MiB.
+          description: Total memory in MiB.
           type: int
           sample: 1031698
         hugepage_kib:
@@ -262,7 +301,7 @@ hpu:
       type: dict
       contains:
         os:
-          description: Distribution and version, as os-release has them.
+          description: Distribution and version, as in os-release.
           type: str
           sample: ubuntu-24.04
         architecture:
@@ -298,7 +337,7 @@ def main() -> None:
 
 
 def answer(options: dict[str, Any], _module: AnsibleModule) -> dict[str, Any]:
-    facts = hpu_facts.gather(run_process, kernel_tree(), options["hl_smi"])
+    facts = hpu_facts.gather(run_process, kernel_tree(), options["hl_smi"], hlml=options["hl_smi"])
     return {"changed": False, "hpu": facts.as_dict()}
 
 

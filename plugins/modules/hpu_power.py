@@ -11,44 +11,45 @@ module: hpu_power
 short_description: Set the power limit of a node's Gaudi cards
 version_added: "1.0.0"
 description:
-  - Reads the power limit of each card, sets it by C(hl-smi -i ADDRESS -p WATTS) where it is another one, and reads it
-    again. A card that did not take it fails the task by name, and the others keep what they took.
-  - The limit is that of the card's 54 V rail. It is one of power and sets no clock.
-  - Invalid options are refused before a card is touched - a limit outside the range of the cards, a card that is
-    not there, a card on which a process computes.
+  - Reads the power limit of each card, sets it with C(hl-smi -i ADDRESS -p WATTS) if it differs, and reads it back. A
+    card that did not accept it fails the task and is named; the others keep their new limit.
+  - The limit applies to the card's 54 V rail. It limits power and sets no clock.
+  - Invalid requests are refused before a card is changed - a limit outside the cards' range, a card that does not
+    exist, a card in use by a process.
 options:
   watts:
-    description: The limit that each card shall have, in W.
+    description: Power limit of each card, in W.
     type: int
     required: true
   cards:
-    description: Module ids of the cards that are meant. All cards of the node when empty.
+    description: "Module ids of the cards to set. Empty: all cards of the node."
     type: list
     elements: int
     default: []
   range:
     description:
-      - The least and the most W that O(watts) may be, two numbers. What is known of the cards' generation when empty.
-      - Of Gaudi 3 it is known, 450 to 850 W, and a range here may only be a part of that. Of other generations nothing
-        is published, so the range has to come from the vendor's document for that board.
+      - "Minimum and maximum of O(watts), in W, as two numbers. Empty: what the cards report through HLML, or the known
+        range of their generation."
+      - For Gaudi 3 it is known, 450 to 850 W, and a range here must be within it. For other generations none is
+        published, so if HLML cannot be read take it from the vendor's document for the board.
     type: list
     elements: int
     default: []
   while_busy:
     description:
-      - Whether cards are set on which a process computes. A lower limit slows a training that runs, and with it all
-        ranks that wait for these cards.
+      - Whether to set cards that a process is using. A lower limit slows running training, and all ranks that wait for
+        these cards.
     type: bool
     default: false
 notes:
-  - Whether a limit survives a reload of the driver, a reset of the card or a reboot is unverified. Nothing is published
-    on it, so run it again after one.
-  - Never run on a real card. Earlier manuals of C(hl-smi) say of C(-p) that it works only where security is disabled;
-    that of today does not.
+  - It is unverified whether a limit survives a driver reload, a card reset or a reboot. Nothing is published about it,
+    so run this module again after any of them.
+  - Never run on a real card. Earlier manuals of C(hl-smi) say that C(-p) works only with security disabled; the current
+    one does not.
 attributes:
   check_mode:
     support: full
-    description: Nothing is set. What would be refused is refused.
+    description: Sets nothing. Everything that would be refused is refused.
   diff_mode:
     support: full
     description: Shows the limit of each card before and after.
@@ -73,36 +74,36 @@ EXAMPLES = r"""
 
 RETURN = r"""
 watts:
-  description: The limit that was wanted, in W.
+  description: Requested limit in W.
   type: int
-  returned: success, and where a card did not take it
+  returned: success, or if a card did not accept the limit
   sample: 600
 cards:
-  description: The cards that were meant, by module id.
+  description: Cards that were selected, by module id.
   type: list
   elements: dict
-  returned: success, and where a card did not take it
+  returned: success, or if a card did not accept the limit
   contains:
     pci_address:
-      description: Where the card is.
+      description: PCI address of the card.
       type: str
     module_id:
-      description: Module id, null where no driver has the card.
+      description: Module id. Null if no driver is bound to the card.
       type: int
     generation:
-      description: Generation of the card, null where it is not known.
+      description: Generation of the card. Null if not known.
       type: str
       sample: gaudi3
     before:
-      description: The limit that it showed in W, null where it reported none.
+      description: Previous limit in W. Null if none was reported.
       type: int
       sample: 850
     after:
-      description: The limit that it shows now, in check mode that it would have.
+      description: Current limit in W, or the expected limit in check mode.
       type: int
       sample: 600
     taken:
-      description: Whether that is the limit that was wanted.
+      description: Whether this is the requested limit.
       type: bool
 """
 

@@ -8,51 +8,51 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 ---
 module: hpu_preflight
-short_description: Check whether a Gaudi node can take a release
+short_description: Check whether a Gaudi node meets the requirements of a release
 version_added: "1.0.0"
 description:
-  - Compares a node with what a release of the Gaudi software needs, before anything is installed.
-  - Fails with every reason at once, each as an error message that says what to do.
-  - Needs nothing on the node but Python. The cards are found by their PCI ids.
+  - Compares a node with the requirements of a Gaudi software release, before anything is installed.
+  - Fails with all problems at once, each as an error message with its remedy.
+  - Needs only Python on the node. The cards are found by their PCI ids.
 options:
   release:
-    description: The release to install, V(1.24.1) or with its build, V(1.24.1-482).
+    description: Release to install, V(1.24.1) or with its build, V(1.24.1-482).
     type: str
     required: true
   release_overrides:
     description:
-      - Releases that the collection does not know, or rows of its table that are to be different.
+      - Releases that the collection does not know, or changes to its table of releases.
       - Maps a version to fields of the table, such as C(build), C(pytorch), C(generations), C(operating_systems).
-      - A release that is added needs C(build), and takes from the newest release what it does not name.
+      - A new release requires C(build). Missing fields are taken from the newest release.
     type: dict
     default: {}
   group_releases:
-    description: The releases of all hosts of the play. More than one is refused unless O(allow_mixed_releases) is set.
+    description: Releases of all hosts of the play. More than one is refused unless O(allow_mixed_releases) is set.
     type: list
     elements: str
     default: []
   allow_mixed_releases:
-    description: Accept that the hosts of the play get different releases.
+    description: Whether the hosts of the play may have different releases.
     type: bool
     default: false
   cards:
-    description: Number of cards that the node has to have.
+    description: Number of cards that the node must have.
     type: int
     required: true
   allow_unsupported_os:
-    description: Accept an operating system or kernel with which the vendor has not validated the release.
+    description: Whether to accept an operating system or kernel that the vendor has not validated with the release.
     type: bool
     default: false
   disk_paths:
     description:
-      - Directories and the free space that each needs. Needs on one file system add up.
-      - A directory that does not exist yet is looked for at its nearest parent.
+      - Directories and the free space that each needs. Requirements on one file system add up.
+      - For a directory that does not exist yet, the nearest existing parent is checked.
     type: list
     elements: dict
     default: []
     suboptions:
       path:
-        description: The directory.
+        description: Path of the directory.
         type: path
         required: true
       need_mib:
@@ -60,28 +60,28 @@ options:
         type: int
         required: true
       unless_exists:
-        description: Nothing is needed where this path exists, because what takes the space is there already.
+        description: Path that, if it exists, means no space is needed because the data is already there.
         type: path
   signing_key:
-    description: Private key that DKMS will sign the driver with, where it is not to be the one that DKMS is set to use.
+    description: Private key with which DKMS will sign the driver, if not the one that DKMS is configured to use.
     type: path
   signing_certificate:
     description: Certificate of O(signing_key), in DER.
     type: path
   prepares_enrollment:
     description:
-      - Whether a later task asks the firmware to enroll the certificate.
-      - A certificate that Secure Boot does not trust is then reported and not refused.
+      - Whether a later task requests enrollment of the certificate in the firmware.
+      - A certificate that Secure Boot does not trust is then reported instead of refused.
     type: bool
     default: false
 author: The gaudi3.scale authors (@gaudi3-scale)
 attributes:
   check_mode:
     support: full
-    description: Only reads.
+    description: Read-only.
   diff_mode:
     support: none
-    description: Changes nothing, so there is nothing to show.
+    description: Changes nothing, so there is no diff.
 seealso:
   - module: gaudi3.scale.hpu_info
   - module: gaudi3.scale.hpu_verify
@@ -113,39 +113,39 @@ EXAMPLES = r"""
 
 RETURN = r"""
 checks:
-  description: Every check. Where the module fails, only those that failed.
+  description: All checks. On failure, only name, ok and unknown of the failed checks; the message has the details.
   returned: always
   type: list
   elements: dict
   contains:
     name:
-      description: What is checked.
+      description: Name of the check.
       type: str
       sample: cards
     ok:
-      description: Whether the node has it.
+      description: Whether the node passes.
       type: bool
     expected:
-      description: What is needed.
+      description: Requirement.
       type: str
       sample: at least 8
     found:
-      description: What the node has.
+      description: Value on the node.
       type: str
     remedy:
-      description: What to do where it is not so.
+      description: What to do if the check fails.
       type: str
     advice:
-      description: Whether a failure is only reported.
+      description: Whether a failure is only a warning.
       type: bool
     message:
-      description: The sentence to tell where the other parts do not make one.
+      description: Message, if the other fields do not make one.
       type: str
     unknown:
-      description: Whether nobody could tell, as where a program had not ended in its time. It is not V(ok) then.
+      description: Whether the check was inconclusive, for example because a program timed out. It is not V(ok) then.
       type: bool
 hpu:
-  description: The facts, as M(gaudi3.scale.hpu_info) returns them with O(gaudi3.scale.hpu_info#module:hl_smi=false).
+  description: Card facts, as M(gaudi3.scale.hpu_info) returns them with O(gaudi3.scale.hpu_info#module:hl_smi=false).
   returned: success
   type: dict
 """
@@ -157,7 +157,13 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards import hpu_facts
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.node_system import read_disks
 from ansible_collections.gaudi3.scale.plugins.module_utils._host.kernel import secure_boot
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.check import advice, as_results, failed, refusal
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.check import (
+    advice,
+    as_failures,
+    as_results,
+    failed,
+    refusal,
+)
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
@@ -203,7 +209,7 @@ def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
     if problems:
         # Without the facts: what an operator has to read would be lost among them on the screen.
         message = refusal(f"Release {wanted.release} cannot be installed here", problems)
-        module.fail_json(msg=message, checks=as_results(problems))
+        module.fail_json(msg=message, checks=as_failures(problems))
     return {"changed": False, "checks": as_results(checks), "hpu": facts.as_dict()}
 
 

@@ -9,75 +9,76 @@ module: hpu_qualify
 short_description: Start or stop a node's self-test
 version_added: "1.0.0"
 description:
-  - Runs what M(gaudi3.scale.hpu_verify) asks, and the tests of the vendor's C(hl_qual) that the level and the boards of
-    this node have, in a unit of systemd that outlives this task. What the kernel has logged and the cards have counted
-    is compared before and after each test.
-  - What was cut off, by a reboot too, resumes with the test that was cut off. What has ended starts again.
-  - The tests need the cards alone. Where a process has one open, nothing begins, and it is named.
-  - M(gaudi3.scale.hpu_qualify_info) reports its state.
+  - Runs the checks of M(gaudi3.scale.hpu_verify) and the vendor's C(hl_qual) tests for the level and the boards of this
+    node, in a systemd unit that outlives this task. Compares the kernel log and the cards' counters before and after
+    each test.
+  - An interrupted run, also by a reboot, resumes with the interrupted test. A finished run starts again.
+  - The tests need exclusive use of the cards. If a process has one open, nothing starts and the process is named.
+  - M(gaudi3.scale.hpu_qualify_info) reports the state.
 options:
   state:
-    description: V(started) starts, or resumes. V(stopped) ends all of its processes; what was measured is kept.
+    description: V(started) starts or resumes the tests. V(stopped) stops all their processes and keeps the results.
     type: str
     choices: [started, stopped]
     default: started
   level:
     description:
-      - How much is tested. V(quick) takes minutes, V(full) about half an hour, V(burn_in) most of a day, at the lowest
+      - Extent of the tests. V(quick) takes minutes, V(full) about half an hour, V(burn_in) most of a day, at the lowest
         priority.
     type: str
     choices: [quick, full, burn_in]
     default: quick
   release:
-    description: The release that has to be running, as for M(gaudi3.scale.hpu_verify).
+    description: Release that must be running, as for M(gaudi3.scale.hpu_verify).
     type: str
     required: true
   cards:
-    description: Number of cards that the node has to have.
+    description: Number of cards that the node must have.
     type: int
     required: true
   device:
-    description: What the ranks of the other stages compute on; it is kept with the results.
+    description: Device that the ranks of the other stages compute on. It is stored with the results.
     type: str
     choices: [hpu, cuda, cpu]
     default: hpu
   venv:
-    description: Where the node library is. Only root may write it and what is in it, since root runs it.
+    description:
+      - Virtual environment with the node library. Only root may have write access to it and its contents, because root
+        runs it.
     type: path
     default: /opt/gaudi3_scale/venv
   flags:
-    description: File with the environment of the tests, which may be missing. Only root may write it.
+    description: Optional file with the environment of the tests. Only root may have write access.
     type: path
     default: /etc/gaudi3_scale/environment
-  leave_out:
-    description:
-      - Tests that are not run, each with the reason. With V(false) a test is run that is left out on this board.
+  excluded:
+    description: Tests to skip, each with the reason. V(false) runs a test that is skipped on this board by default.
     type: dict
     default: {}
   reload_driver:
     description:
       - Whether the driver may be reloaded with C(timeout_locked=0), which the tests of SerDes errors, power, EDP and
-        HBM want on Gaudi 2, and as it was at their end. Without it they are left out there, unless the driver is loaded
-        so.
+        HBM need on Gaudi 2, and reloaded as before when they end. Otherwise these tests are skipped there, unless the
+        driver is already loaded that way.
     type: bool
     default: false
   restart:
-    description: Stop a running test, and start again.
+    description: Stop a running test and start again.
     type: bool
     default: false
   detach:
     description:
-      - Whether nobody is going to wait for the end. The same tests are then not started again by the next task
-        without it, which finds them ended.
+      - Whether no task will wait for the end. The next task without it then does not start the same tests again but
+        finds them finished.
     type: bool
     default: false
 attributes:
   check_mode:
     support: full
-    description: Tells what would be run. What would be refused is refused.
+    description: Reports what would run. Everything that would be refused is refused.
   diff_mode:
     support: none
-    description: Nothing of the operator's is changed.
+    description: Changes no files of the operator.
 seealso:
   - module: gaudi3.scale.hpu_qualify_info
   - module: gaudi3.scale.hpu_qualify_schedule
@@ -102,10 +103,10 @@ EXAMPLES = r"""
 RETURN = r"""
 plan:
   description:
-    - What is run. C(tests) with C(test), C(words) of C(hl_qual), C(seconds), C(driver) (how the test wants it loaded)
-      and C(environment) (variables that it needs), and C(left_out), test to reason.
+    - Planned tests. C(tests) with C(test), C(words) of C(hl_qual), C(seconds), C(driver) (how the test needs it loaded)
+      and C(environment) (required variables), and C(left_out), a mapping from test to reason.
   type: dict
-  returned: when it is started
+  returned: with O(state=started)
 """
 
 from typing import Any
@@ -134,7 +135,7 @@ def main() -> None:
             "device": {"type": "str", "choices": ["hpu", "cuda", "cpu"], "default": "hpu"},
             "venv": {"type": "path", "default": "/opt/gaudi3_scale/venv"},
             "flags": {"type": "path", "default": "/etc/gaudi3_scale/environment"},
-            "leave_out": {"type": "dict", "default": {}},
+            "excluded": {"type": "dict", "default": {}},
             "reload_driver": {"type": "bool", "default": False},
             "restart": {"type": "bool", "default": False},
             "detach": {"type": "bool", "default": False},

@@ -9,24 +9,24 @@ module: hpu_qualify_info
 short_description: Report the state of a node's self-test
 version_added: "1.0.0"
 description:
-  - Returns what M(gaudi3.scale.hpu_qualify) has begun, each test that has ended, and the verdict once all have.
-  - The same keys are returned always, also where nothing was ever begun.
+  - Returns the run that M(gaudi3.scale.hpu_qualify) started, each finished test, and the verdict once all are finished.
+  - All keys are always returned, even if no test was ever started.
 options:
   wait:
-    description: Wait on the node until the tests have ended.
+    description: Wait on the node until the tests have finished.
     type: bool
     default: false
   timeout:
-    description: Seconds to wait at most.
+    description: Maximum seconds to wait.
     type: int
     default: 600
 attributes:
   check_mode:
     support: full
-    description: Only reads. Does not wait, since nothing was started that could end.
+    description: Read-only. Does not wait, because check mode started nothing that could finish.
   diff_mode:
     support: none
-    description: Changes nothing, so there is nothing to show.
+    description: Changes nothing, so there is no diff.
 seealso:
   - module: gaudi3.scale.hpu_qualify
 author: The gaudi3.scale authors (@gaudi3-scale)
@@ -42,49 +42,49 @@ EXAMPLES = r"""
 RETURN = r"""
 state:
   description:
-    - V(absent), V(running), V(ended), or V(interrupted) where a run was cut off, which the next one resumes.
+    - V(absent), V(running), V(ended), or V(interrupted) if the run was interrupted and the next one resumes it.
   returned: always
   type: str
 level:
-  description: The level that was asked for. Empty when absent.
+  description: Requested level. Empty when absent.
   returned: always
   type: str
 release:
-  description: The release that was asked for.
+  description: Requested release.
   returned: always
   type: str
 generation:
-  description: The generation of the cards.
+  description: Generation of the cards.
   returned: always
   type: str
 current:
-  description: The test that runs. Empty when none does.
+  description: "Running test. Empty: none."
   returned: always
   type: str
 done:
-  description: How many tests have ended.
+  description: Number of finished tests.
   returned: always
   type: int
 total:
-  description: How many there are.
+  description: Total number of tests.
   returned: always
   type: int
 tests:
   description:
-    - Each test that has ended, with C(test), C(stage), C(state) (V(passed), V(failed) or V(unknown)), C(reasons),
-      C(remarks), C(seconds), and C(action) for one that failed (V(isolate), V(reboot), V(reset) or V(watch)).
-    - C(limit) of one that had not ended after so many seconds and was ended, which is V(unknown); else V(0).
+    - Each finished test, with C(test), C(stage), C(state) (V(passed), V(failed) or V(unknown)), C(reasons), C(remarks),
+      C(seconds), and for a failed test C(action) (V(isolate), V(reboot), V(reset) or V(watch)).
+    - C(limit) is the timeout in seconds of a test that was stopped by it and is V(unknown); else V(0).
   returned: always
   type: list
   elements: dict
 left_out:
-  description: Each test of the level that is not run here, and why.
+  description: Each test of the level that is skipped here, and why.
   returned: always
   type: dict
 verdict:
   description:
-    - Once all have ended, C(state) (V(healthy), V(unhealthy) or V(could_not_tell)), C(level), C(release), C(time) in
-      UTC and C(reasons). Empty before.
+    - Once all tests are finished, C(state) (V(healthy), V(unhealthy) or V(inconclusive)), C(level), C(release),
+      C(time) in UTC and C(reasons). Empty before that.
   returned: always
   type: dict
 """

@@ -10,37 +10,39 @@ short_description: Schedule periodic self-tests of a node
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Installs a timer of systemd that runs the tests which M(gaudi3.scale.hpu_qualify) has planned last on this node, all
-    of them anew. Where a process has a card open at that time, the run is left out.
-  - The verdict lies in C(/var/lib/gaudi3_scale/qualify/verdict.json), and the log in the journal of the unit
-    C(gaudi3-scale-qualification-scheduled.service), which fails where the node is not healthy.
-  - A node that has no plan yet says so at the first time; run M(gaudi3.scale.hpu_qualify) once.
+  - Installs a systemd timer that reruns all tests that M(gaudi3.scale.hpu_qualify) last planned on this node. A run is
+    skipped if a process has a card open.
+  - The verdict is in C(/var/lib/gaudi3_scale/qualify/verdict.json). The log is in the journal of the unit
+    C(gaudi3-scale-qualification-scheduled.service), which fails if the node is not healthy.
+  - A node without a plan reports this at the first run; run M(gaudi3.scale.hpu_qualify) once.
 options:
   state:
-    description: Whether the timer is enabled.
+    description: State of the timer.
     type: str
     choices: [present, absent]
     default: present
   on_calendar:
-    description: When, as C(systemd.time(7)) has it.
+    description: Schedule, in the format of C(systemd.time(7)).
     type: str
     default: Sun 03:00
   randomized_delay_seconds:
-    description: Up to so many seconds later, on each node other ones, so that not all draw their full power at once.
+    description: Maximum random delay in seconds, different on each node, so that not all nodes draw full power at once.
     type: int
     default: 3600
   venv:
-    description: Where the node library is. Only root may write it and what is in it, since root runs it.
+    description:
+      - Virtual environment with the node library. Only root may have write access to it and its contents, because root
+        runs it.
     type: path
     default: /opt/gaudi3_scale/venv
   flags:
-    description: File with the environment of the tests, which may be missing. Only root may write it.
+    description: Optional file with the environment of the tests. Only root may have write access.
     type: path
     default: /etc/gaudi3_scale/environment
 attributes:
   check_mode:
     support: full
-    description: Tells what would change.
+    description: Reports what would change.
   diff_mode:
     support: full
     description: Shows the units.
@@ -58,7 +60,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 units:
-  description: The units that it manages.
+  description: The managed units.
   type: list
   elements: str
   returned: success

@@ -9,48 +9,48 @@ module: hpu_upgrade_plan
 short_description: Report what a release would change on a Gaudi node, and its blockers
 version_added: "1.0.0"
 description:
-  - Looks at the cards, their firmware, the kernels, the vendor's packages, the driver's builds, container engines and
+  - Inspects the cards, their firmware, the kernels, the vendor's packages, the driver's builds, container engines and
     PyTorch, and compares them with a row of the compatibility table.
-  - Changes nothing, and works on a node on which nothing is installed yet.
-  - The verdict is V(compatible), V(incompatible) or V(unknown). What no source tells is V(unknown) with the reason;
-    nothing is guessed.
+  - Changes nothing, and works on a node without any Gaudi software.
+  - The verdict is V(compatible), V(incompatible) or V(unknown). What no source states is V(unknown) with the reason,
+    never guessed.
 options:
   release:
     description: Release of the Gaudi software, with or without its build, for example V(1.24.1) or V(1.24.1-482).
     type: str
     required: true
   release_overrides:
-    description: Rows that replace or add releases, from a version to the fields of a release such as C(build).
+    description: Rows that replace or add releases, as a mapping from version to fields of a release, such as C(build).
     type: dict
     default: {}
   packages:
-    description: The vendor's packages that the node has to have, besides those of it that are there already.
+    description: The vendor's packages that the node must have, besides those already installed.
     type: list
     elements: str
     default: []
   cards:
-    description: Number of cards that the node has to have. V(0) is any.
+    description: "Number of cards that the node must have. V(0): any."
     type: int
     default: 0
   allow_unsupported_os:
     description:
-      - Whether a system or kernel outside the release's matrix is accepted. The verdict is then V(unknown), since
-        nobody vouches for it, and no longer V(incompatible).
+      - Whether to accept an operating system or kernel outside the release's matrix. The verdict is then V(unknown)
+        instead of V(incompatible), because no source supports it.
     type: bool
     default: false
   venv:
-    description: The training environment whose PyTorch is looked at.
+    description: Training environment whose PyTorch is inspected.
     type: path
     default: /opt/gaudi3_scale/venv
 attributes:
   check_mode:
     support: full
-    description: Only reads.
+    description: Read-only.
   diff_mode:
     support: none
-    description: Changes nothing, so there is nothing to show.
+    description: Changes nothing, so there is no diff.
 notes:
-  - C(hl-smi) and the processes of other users can be seen by root only, so run this with C(become).
+  - C(hl-smi) and other users' processes are visible only to root, so run this with C(become).
 seealso:
   - module: gaudi3.scale.hpu_driver
   - module: gaudi3.scale.hpu_info
@@ -72,12 +72,12 @@ EXAMPLES = r"""
 
 RETURN = r"""
 facts:
-  description: What the node has. Keys with nothing to tell are V(null) or empty.
+  description: State of the node. Unknown values are V(null) or empty.
   type: dict
   returned: success
   contains:
     generations:
-      description: Every generation that is there.
+      description: All generations present.
       type: list
       elements: str
       sample: [gaudi3]
@@ -85,7 +85,7 @@ facts:
       description: Number of cards on the PCI bus.
       type: int
     boards:
-      description: Every kind of card that is there.
+      description: All types of card present.
       type: list
       elements: str
     os:
@@ -102,27 +102,27 @@ facts:
       description: The kernel that boots next.
       type: str
     headers:
-      description: Those of the two kernels whose headers are there.
+      description: Which of the two kernels have headers installed.
       type: list
       elements: str
     driver:
-      description: What the loaded driver calls itself.
+      description: Version that the loaded driver reports.
       type: str
       sample: 1.23.0-2eae87a
     packages:
-      description: The vendor's installed packages with their versions.
+      description: The vendor's installed packages and their versions.
       type: dict
       sample: {habanalabs-dkms: 1.23.0-695}
     half_way:
-      description: Those of them that an interrupted transaction left half way.
+      description: Packages that an interrupted transaction left half installed.
       type: list
       elements: str
     held:
-      description: Those of them that are held at their version.
+      description: Packages that are held at their version.
       type: list
       elements: str
     built:
-      description: Kernel to the driver that DKMS installed for it.
+      description: Driver version that DKMS installed, by kernel.
       type: dict
     spi:
       description: SPI firmware of each card, by PCI address.
@@ -134,7 +134,7 @@ facts:
       description: CPLD version of each card, by PCI address.
       type: dict
     programs:
-      description: Versions of Docker, Podman, containerd, Kubernetes, Open MPI and libfabric, where they are there.
+      description: Versions of Docker, Podman, containerd, Kubernetes, Open MPI and libfabric, if installed.
       type: dict
     pytorch:
       description: Version of PyTorch in O(venv).
@@ -143,43 +143,43 @@ facts:
       description: Release of the vendor's PyTorch plugin in O(venv).
       type: str
     holders:
-      description: Who has a card open.
+      description: Processes that have a card open.
       type: list
       elements: str
     fault:
-      description: A sentence about what could not be looked at.
+      description: Message about what could not be inspected.
       type: str
 wanted:
-  description: The row of the release, as far as it concerns this node. Empty is not published.
+  description: Row of the release, as far as it concerns this node. Empty values are not published.
   type: dict
   returned: success
   sample: {release: 1.24.1, package_version: 1.24.1-482, kernels: ["6.8"]}
 changes:
-  description: What would become another version. Firmware is never among it, since it is flashed only when asked for.
+  description: Versions that would change. Firmware is never included, because it is flashed only on request.
   type: list
   elements: dict
   returned: success
   contains:
     what:
-      description: The package or part.
+      description: Package or component.
       type: str
     from:
-      description: What is there. V(null) is nothing.
+      description: "Current version. V(null): not installed."
       type: str
     to:
-      description: What would be there.
+      description: Version after the change.
       type: str
   sample:
     - what: habanalabs-dkms
       from: 1.23.0-695
       to: 1.24.1-482
 obstacles:
-  description: What somebody has to do before the change can succeed, one message each.
+  description: Blockers that must be resolved before the change can succeed, one message each.
   type: list
   elements: str
   returned: success
 verdict:
-  description: Whether the release belongs on this node.
+  description: Whether the release fits this node.
   type: dict
   returned: success
   contains:
@@ -191,11 +191,11 @@ verdict:
       type: list
       elements: str
     remarks:
-      description: What is worth knowing and changes nothing of the verdict.
+      description: Remarks that do not affect the verdict.
       type: list
       elements: str
 fingerprint:
-  description: Equal for nodes on which everything is equal that should be. Serial numbers and names are not in it.
+  description: Equal on nodes that are equal in everything that should be. Serial numbers and names are not included.
   type: str
   returned: success
   sample: 3f9a1c0b77de

@@ -11,12 +11,12 @@ module: hpu_verify
 short_description: Measure whether an installed Gaudi node is fit for training
 version_added: "1.0.0"
 description:
-  - Reads cards, driver, firmware, temperatures, memory, ECC errors and links, the cards' PCIe, the clock, and what
-    Slurm counts as memory, and asks the training venv's torch.
-  - Fails with every reason at once, each as an error message that says what to do.
+  - Reads cards, driver, firmware, temperatures, memory, ECC errors and links, the cards' PCIe, the clock, and the
+    memory as Slurm counts it, and checks torch in the training venv.
+  - Fails with all problems at once, each as an error message with its remedy.
 options:
   release:
-    description: The release that has to be running, V(1.24.1) or with its build, V(1.24.1-482).
+    description: Release that must be running, V(1.24.1) or with its build, V(1.24.1-482).
     type: str
     required: true
   release_overrides:
@@ -24,80 +24,80 @@ options:
     type: dict
     default: {}
   cards:
-    description: Number of cards that the node has to have.
+    description: Number of cards that the node must have.
     type: int
     required: true
   temperature_limit_c:
-    description: Every card has to be below this, in degrees Celsius. Without it the limit of the generation counts.
+    description: Temperature in degrees Celsius that every card must be below. By default the limit of the generation.
     type: int
   idle_memory_mib:
-    description: Most memory in MiB that may be in use on a card while no job runs.
+    description: Maximum HBM in use on a card while no job runs, in MiB.
     type: int
     default: 1024
   firmware:
     description:
-      - The SPI firmware that all cards have to have, for example V(1.22.0-fw-61.3.2-sec-3).
-      - Without it all cards only have to have the same one.
+      - SPI firmware that all cards must have, for example V(1.22.0-fw-61.3.2-sec-3).
+      - By default all cards must only have the same version.
     type: str
   external_links:
     description:
-      - Whether the links out of the node have to be up as well. Without it they have to where several nodes
-        (O(node_count)) talk over them, as M(gaudi3.scale.hpu_fabric) has chosen.
+      - Whether the links out of the node must be up as well. By default they must if several nodes (O(node_count))
+        communicate over them, as selected by M(gaudi3.scale.hpu_fabric).
     type: bool
   node_count:
-    description: How many nodes talk to each other. One alone does not over the links out of it.
+    description: Number of nodes that communicate. A single node does not use the links out of it.
     type: int
     default: 2
   pcie_generation:
-    description: Least generation of every card's PCIe link. V(0) stands for 4 on Gaudi 2 and 5 on Gaudi 3.
+    description: "Minimum PCIe generation of every card's link. V(0): 4 on Gaudi 2 and 5 on Gaudi 3."
     type: int
     default: 0
   pcie_lanes:
-    description: Least number of lanes of every card's PCIe link. V(0) stands for 16 on Gaudi 2 and Gaudi 3.
+    description: "Minimum PCIe lanes of every card's link. V(0): 16 on Gaudi 2 and Gaudi 3."
     type: int
     default: 0
   gaudi_direct:
     description:
-      - Whether cards and network cards talk to each other, as Gaudi Direct has them. Access control (ACS) then has to
-        be off on every bridge above the cards. Where its registers cannot be read, that is unknown and no failure.
-      - Without it they do where the nodes talk over network cards, as M(gaudi3.scale.hpu_fabric) has chosen.
+      - Whether cards and NICs communicate directly, as with Gaudi Direct. PCIe access control (ACS) must then be off on
+        every bridge above the cards. If its registers cannot be read, the result is unknown and not a failure.
+      - By default this is checked if the nodes communicate over NICs, as selected by M(gaudi3.scale.hpu_fabric).
     type: bool
   clock_offset_ms:
     description:
-      - Most milliseconds that the clock may be off, as the time service that runs says. V(0) leaves the clock out.
-      - That a clock is not synchronized at all is a warning, and so is that it differs from the controller's. The
-        verdict of C(site.yml) tells by the other nodes which of them is wrong.
+      - "Maximum clock offset in milliseconds, as reported by the running time service. V(0): not checked."
+      - A clock that is not synchronized, or that differs from the controller's, gives a warning. The verdict of
+        C(site.yml) compares the nodes to find which clock is wrong.
     type: int
     default: 1000
   venv:
     description:
-      - The training venv whose torch is asked. Empty leaves torch out.
-      - One that another account than root's may write is asked as that account.
+      - "Training venv with the torch to check. Empty: torch is not checked."
+      - If an account other than root can write to it, its torch runs as that account.
     type: path
     default: /opt/gaudi3_scale/venv
   flags:
     description:
-      - File with the environment of jobs, in which torch is asked. It need not exist.
-      - Only root may write it, unless O(venv) is another account's.
+      - File with the environment of jobs, used for the check of torch. It is optional.
+      - Only root may have write access, unless another account owns O(venv).
     type: path
     default: /etc/gaudi3_scale/environment
   device:
-    description: The device that torch has to see. V(cpu) only wants torch itself.
+    description: Device that torch must see. With V(cpu) torch only has to be present.
     type: str
     choices: [hpu, cuda, cpu]
     default: hpu
   fail:
-    description: Whether a failed check fails the task. With V(false) the caller judges the returned checks.
+    description: Whether a failed check fails the task. With V(false) the caller evaluates the returned checks.
     type: bool
     default: true
 author: The gaudi3.scale authors (@gaudi3-scale)
 attributes:
   check_mode:
     support: full
-    description: Only reads. Failed checks become warnings, because earlier tasks have changed nothing yet.
+    description: Read-only. Failed checks become warnings, because earlier tasks have changed nothing yet.
   diff_mode:
     support: none
-    description: Changes nothing, so there is nothing to show.
+    description: Changes nothing, so there is no diff.
 seealso:
   - module: gaudi3.scale.hpu_info
   - module: gaudi3.scale.hpu_preflight
@@ -123,20 +123,20 @@ EXAMPLES = r"""
 
 RETURN = r"""
 checks:
-  description: Every check. Where the module fails, only those that failed.
+  description: All checks. On failure, only name, ok and unknown of the failed checks; the message has the details.
   returned: always
   type: list
   elements: dict
   contains:
     name:
-      description: What is checked.
+      description: Name of the check.
       type: str
       sample: driver release
     ok:
       description: Whether the node passes.
       type: bool
     expected:
-      description: What is wanted.
+      description: Expected value.
       type: str
       sample: 1.24.1
     found:
@@ -144,19 +144,19 @@ checks:
       type: str
       sample: 1.24.1-b336d5e
     remedy:
-      description: What to do where it is not so.
+      description: What to do if the check fails.
       type: str
     advice:
-      description: Whether a failure is only reported.
+      description: Whether a failure is only a warning.
       type: bool
     message:
-      description: The sentence to tell where the other parts do not make one.
+      description: Message, if the other fields do not make one.
       type: str
     unknown:
-      description: Whether nobody could tell, as where a program had not ended in its time. It is not V(ok) then.
+      description: Whether the check was inconclusive, for example because a program timed out. It is not V(ok) then.
       type: bool
 summary:
-  description: One flat row about this node, for a table. What is not known is V(null).
+  description: One flat row about this node, for a table. Unknown values are V(null).
   returned: always
   type: dict
   contains:
@@ -164,28 +164,28 @@ summary:
       description: Whether every check passed.
       type: bool
     problems:
-      description: Number of checks that failed.
+      description: Number of failed checks.
       type: int
     release:
-      description: The release that is wanted.
+      description: Wanted release.
       type: str
     driver:
-      description: The version of the driver that is loaded.
+      description: Version of the loaded driver.
       type: str
     hl_smi:
-      description: The version of C(hl-smi).
+      description: Version of C(hl-smi).
       type: str
     generation:
-      description: The generation of the cards.
+      description: Generation of the cards.
       type: str
     cards:
       description: Number of cards.
       type: int
     cards_wanted:
-      description: Number of cards that are wanted.
+      description: Number of cards wanted.
       type: int
     cards_operational:
-      description: Number of cards that the driver calls operational.
+      description: Number of cards that the driver reports as operational.
       type: int
     firmware:
       description: SPI firmware of the cards.
@@ -194,7 +194,7 @@ summary:
       description: Temperature of the hottest card in degrees Celsius.
       type: int
     memory_used_max_mib:
-      description: Used memory of the fullest card in MiB.
+      description: Used HBM of the fullest card in MiB.
       type: int
     ecc_uncorrected:
       description: Uncorrected ECC errors of all cards since the driver was loaded.
@@ -212,37 +212,37 @@ summary:
       description: Links out of the node.
       type: int
     pcie:
-      description: Generation and lanes of the cards' PCIe links, each once.
+      description: Generations and lane counts of the cards' PCIe links, without duplicates.
       type: str
       sample: Gen5 x16
     hugepages:
-      description: Huge pages that are reserved.
+      description: Number of reserved huge pages.
       type: int
     hugepages_mib:
-      description: Memory that the huge pages take, in MiB.
+      description: Memory in huge pages, in MiB.
       type: int
     slurm_real_memory_mib:
-      description: Memory beside the huge pages in MiB, which Slurm's C(RealMemory) less C(MemSpecLimit) may be.
+      description: Memory outside the huge pages in MiB, the maximum for Slurm's C(RealMemory) less C(MemSpecLimit).
       type: int
     clock_service:
-      description: The unit that sets the clock.
+      description: Unit that synchronizes the clock.
       type: str
       sample: chrony.service
     clock_synchronized:
       description: Whether the clock is synchronized.
       type: bool
     clock_offset_ms:
-      description: Milliseconds that the clock is off, without a sign.
+      description: Absolute clock offset in milliseconds.
       type: float
     iommu_passthrough:
-      description: Whether C(iommu=pt) is in force.
+      description: Whether C(iommu=pt) is in effect.
       type: bool
     network:
-      description: The network between the nodes.
+      description: Network between the nodes.
       type: str
       sample: gaudi_ethernet
     restart_reasons:
-      description: Why the node has to be restarted before all settings of the layers are in force.
+      description: Why the node needs a reboot before all settings are in effect.
       type: list
       elements: str
     torch:
@@ -252,24 +252,24 @@ summary:
       description: Devices that torch sees. V(null) on a CPU.
       type: int
 times:
-  description: What the node's clock showed, in Unix seconds.
+  description: Node's clock, in Unix seconds.
   returned: always
   type: dict
   contains:
     began:
-      description: When the measurement began.
+      description: Start of the measurement.
       type: float
     ended:
-      description: When it had ended.
+      description: End of the measurement.
       type: float
 controller_clock:
   description:
     - How far the node's clock is ahead of the controller's, between C(low) and C(high) seconds, and the C(limit).
-    - The module itself does not know it; the action on the controller adds it.
+    - Added by the action plugin on the controller, not by the module.
   returned: unless O(clock_offset_ms) is V(0)
   type: dict
 hpu:
-  description: The facts, as M(gaudi3.scale.hpu_info) returns them.
+  description: Card facts, as M(gaudi3.scale.hpu_info) returns them.
   returned: success
   type: dict
 """
@@ -278,7 +278,7 @@ import time
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.check import advice, as_results, failed
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.check import advice, as_failures, as_results, failed
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
@@ -329,7 +329,7 @@ def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
     problems = failed(checks)
     if problems and options["fail"] and not module.check_mode:
         # Without the facts: what an operator has to read would be lost among them on the screen.
-        module.fail_json(msg=of_node.unfit(problems), checks=as_results(problems), **found)
+        module.fail_json(msg=of_node.unfit(problems), checks=as_failures(problems), **found)
     if problems and module.check_mode:
         module.warn(of_node.outlook(measured.facts, problems))
     return {"changed": False, "checks": as_results(checks), "hpu": measured.facts.as_dict(), **found}

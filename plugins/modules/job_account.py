@@ -9,35 +9,35 @@ module: job_account
 short_description: Create the job account and give it access to the cards
 version_added: "1.0.0"
 description:
-  - Makes a system account without a password, and a group of its name, where the node knows no account of that name.
-  - An account that exists, also one of a directory service, keeps its number, home and shell, and joins the groups.
-  - One with another number than the one asked for is refused, not changed.
+  - Creates a system account without a password, and a group of the same name, if the account does not exist on the
+    node.
+  - An existing account, also one of a directory service, keeps its UID, home and shell, and is added to the groups.
+  - An account with a UID other than the requested one is refused, not changed.
 options:
   user:
     description: Name of the account.
     type: str
     required: true
   uid:
-    description:
-      - Number of the account and of its group, the same on all nodes. V(0) leaves it to each node.
+    description: "UID and GID of the account, the same on all nodes. V(0): chosen by each node."
     type: int
     default: 0
   groups:
-    description: Groups that own the cards' devices, which the account joins as far as the node has them.
+    description: Groups that own the cards' devices. The account is added to those that exist on the node.
     type: list
     elements: str
     default: [render, video]
   home:
     description:
-      - Home of a new account, made with the directories above it. A directory of its name in C(/var/lib) if left out.
+      - Home of a new account, created with its parent directories. By default a directory of its name in C(/var/lib).
     type: path
   shell:
-    description: Login shell of a new account. If left out it can log in nowhere.
+    description: Login shell of a new account. By default login is disabled.
     type: path
 attributes:
   check_mode:
     support: full
-    description: Nothing is made or joined. RV(uid) is null where the node would choose it.
+    description: Nothing is created or added. RV(uid) is null if the node would choose it.
   diff_mode:
     support: full
     description: Shows the account before and after.
@@ -45,7 +45,7 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-- name: Create the default account of jobs
+- name: Create the default job account
   gaudi3.scale.job_account:
     user: gaudi
 
@@ -67,21 +67,21 @@ user:
   type: str
   returned: success
 uid:
-  description: Its number. Null in check mode, where the node would choose it.
+  description: UID. Null in check mode if the node would choose it.
   type: int
   returned: success
 home:
-  description: Its home.
+  description: Home directory.
   type: str
   returned: success
   sample: /var/lib/gaudi
 shell:
-  description: Its login shell.
+  description: Login shell.
   type: str
   returned: success
   sample: /usr/sbin/nologin
 groups:
-  description: Those of O(groups) that it is in.
+  description: Groups in O(groups) that the account belongs to.
   type: list
   elements: str
   returned: success

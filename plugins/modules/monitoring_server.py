@@ -10,137 +10,140 @@ short_description: Set up Prometheus and Alertmanager on a monitoring server
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Sets up the distribution's Prometheus and Alertmanager, which have to be installed, to read the nodes that
-    M(gaudi3.scale.hpu_exporter) has set up, to judge them by O(rules), and to send alerts to O(webhooks).
-  - Prometheus listens at O(address) alone, over TLS, and answers those alone whose certificate is among O(readers).
-    There are no accounts and so no passwords. Alertmanager answers this machine alone.
-  - Rules, and the way of an alert, are checked by C(promtool) and C(amtool) before anything is written.
+  - Configures the distribution's Prometheus and Alertmanager, which must be installed, to scrape the nodes that
+    M(gaudi3.scale.hpu_exporter) set up, evaluate O(rules), and send alerts to O(webhooks).
+  - Prometheus listens only on O(address), over TLS, and answers only clients whose certificate is in O(readers). There
+    are no accounts and no passwords. Alertmanager answers this machine only.
+  - C(promtool) and C(amtool) check the rules and the alert routing before anything is written.
 options:
   state:
-    description: Whether the machine watches the nodes. V(absent) stops both, and keeps what they have stored.
+    description: Whether the machine monitors the nodes. V(absent) stops both services and keeps their stored data.
     type: str
     choices: [present, absent]
     default: present
   nodes:
-    description: The nodes, each with the address and port of its node exporter. Their names are those in alerts.
+    description: Nodes, each with the address and port of its node exporter. Alerts use these names.
     type: dict
     default: {}
   node_certificates:
     description:
-      - The nodes' certificates by name, as M(gaudi3.scale.hpu_exporter) returns them. No other answer is believed.
-      - Those of nodes that are not among them are kept from the runs before.
+      - Certificates of the nodes, by name, as M(gaudi3.scale.hpu_exporter) returns them. Answers with any other
+        certificate are rejected.
+      - Certificates of nodes that are not listed are kept from previous runs.
     type: dict
     default: {}
   node_names:
     description:
-      - Further names and addresses that the certificate of a node may have, in a list by the node's name. It may have
-        none beside these and those in O(nodes).
+      - Additional names and addresses allowed in a node's certificate, as a mapping from node name to list. A
+        certificate may contain no others besides these and those in O(nodes).
     type: dict
     default: {}
   rules:
-    description: Files of rules by name, each as text. Names begin with C(gaudi_); others in that directory stay.
+    description: Rule files by name, each as text. Names start with C(gaudi_); other files in that directory stay.
     type: dict
     default: {}
   rules_from:
     description:
-      - A directory of the controller whose files C(gaudi_*.yml) are O(rules). What is in braces in them is Prometheus',
-        and no template of Ansible's.
+      - Directory on the controller whose files C(gaudi_*.yml) are O(rules). Braces in them are Prometheus templates,
+        not Ansible templates.
     type: path
   alerts_page:
     description:
-      - The address of the page about alerts, as C(https://ops.example.org/gaudi/alerts.html). Alerts of O(rules) then
-        link to it, each to the section of its name, in place of that page of this project.
+      - URL of the alerts page, such as C(https://ops.example.org/gaudi/alerts.html). Alerts of O(rules) then link to
+        their section on it instead of this project's page.
     type: str
     default: ""
   retention:
-    description: How long values are kept.
+    description: Retention time of stored values.
     type: str
     default: 30d
   address:
-    description: The address at which Prometheus listens.
+    description: Address that Prometheus listens on.
     type: str
     default: 127.0.0.1
   port:
-    description: The port at which Prometheus listens.
+    description: Port that Prometheus listens on.
     type: int
     default: 9090
   alertmanager_port:
-    description: The port of this machine at which Alertmanager listens.
+    description: Port on this machine that Alertmanager listens on.
     type: int
     default: 9093
   vendor_port:
     description:
-      - The port of the vendor's exporter on each node, V(41611) as it comes, which is then read too, each 30 seconds
-        and over plain HTTP as it speaks it. Rules give what it says this collection's names and units. V(0) reads none.
+      - "Port of the vendor's exporter on each node, by default V(41611). It is then scraped too, every 30 seconds over
+        plain HTTP, the only protocol it supports. Rules convert its metrics to this collection's names and units. V(0):
+        not scraped."
     type: int
     default: 0
   all_interfaces:
-    description: Says that O(address) may be all addresses of the machine, V(0.0.0.0) or V(::).
+    description: Allow O(address) to be all addresses of the machine, V(0.0.0.0) or V(::).
     type: bool
     default: false
   readers:
-    description: Certificates, in PEM, of who may ask Prometheus. Empty is refused unless O(address) is a loopback.
+    description:
+      - Certificates, in PEM, of clients that may query Prometheus. Empty is refused unless O(address) is a loopback.
     type: list
     elements: str
     default: []
   webhooks:
-    description: Where all alerts are sent.
+    description: Receivers of all alerts.
     type: list
     elements: dict
     default: []
     suboptions:
       url:
-        description: The receiver's address.
+        description: URL of the receiver.
         type: str
         required: true
       token:
-        description: What the receiver wants to hear; it is kept in a file that root and O(group) read.
+        description: Token that the receiver expects. It is stored in a file that root and O(group) can read.
         type: str
         default: ""
   quarantine:
-    description: Where alerts are sent that ask for their node to be taken out of service.
+    description: Receiver of alerts that ask for their node to be taken out of service.
     type: dict
     suboptions:
       url:
-        description: The receiver's address, which is that of the rulebook C(gaudi3.scale.quarantine).
+        description: URL of the receiver, the rulebook C(gaudi3.scale.quarantine).
         type: str
         required: true
       token:
-        description: As of O(webhooks).
+        description: Token, as in O(webhooks).
         type: str
         default: ""
   names:
-    description: Names and addresses by which Prometheus is reached. They are in its certificate.
+    description: Names and addresses by which Prometheus is reached, for its certificate.
     type: list
     elements: str
     default: [localhost, 127.0.0.1]
   group:
-    description: The group that both run as.
+    description: Group that both services run as.
     type: str
     default: prometheus
   prometheus_unit:
-    description: The unit of the distribution's Prometheus.
+    description: Systemd unit of the distribution's Prometheus.
     type: str
     default: prometheus.service
   prometheus_program:
-    description: Its program.
+    description: Path of Prometheus.
     type: path
     default: /usr/bin/prometheus
   alertmanager_unit:
-    description: The unit of the distribution's Alertmanager.
+    description: Systemd unit of the distribution's Alertmanager.
     type: str
     default: prometheus-alertmanager.service
   alertmanager_program:
-    description: Its program.
+    description: Path of Alertmanager.
     type: path
     default: /usr/bin/prometheus-alertmanager
 attributes:
   check_mode:
     support: full
-    description: Tells what would change. Rules are not checked, since what checks them may not be installed yet.
+    description: Reports what would change. Rules are not checked, because the tools may not be installed yet.
   diff_mode:
     support: full
-    description: Shows the files, but neither tokens nor the file with the addresses of webhooks.
+    description: Shows the files, except tokens and the file with webhook URLs.
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -160,14 +163,14 @@ EXAMPLES = r"""
 
 RETURN = r"""
 steps:
-  description: What was done, or would be.
+  description: Steps taken, or that check mode would take.
   type: list
   elements: str
   returned: success
 unknown:
   description:
-    - Nodes whose certificate nobody has told yet, or told one that is for other names than the node's own, signs
-      others, or is none. Their answers are not believed. A warning says why.
+    - Nodes without a valid certificate - not received yet, issued for names other than the node's, able to sign other
+      certificates, or not a certificate. Their answers are rejected. A warning gives the reason.
   type: list
   elements: str
   returned: success

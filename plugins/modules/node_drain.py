@@ -9,90 +9,93 @@ module: node_drain
 short_description: Drain a node in its scheduler, and resume it
 version_added: "1.0.0"
 description:
-  - Drains a node, so that it gets no new jobs, and waits until its running jobs have ended. It ends no job itself.
-  - Our drains carry our mark. With Slurm the node's reason begins with C(gaudi3_scale:) and ends with a checksum.
-  - What anybody else has drained, set down, set to fail or put under maintenance stays exactly as it is, with either
-    O(state). RV(drained_by) is then V(other), RV(reason) says why, and nothing has changed.
-  - A drain of ours is found again. It is not ours any more once somebody has changed its reason.
-  - Runs wherever it is delegated to, which has to be a host from which the scheduler's commands work.
+  - Drains a node so that it gets no new jobs, and waits for its running jobs to finish. It ends no job itself.
+  - Drains by this module carry a mark. With Slurm the node's reason starts with C(gaudi3_scale:) and ends with a
+    checksum.
+  - A node that someone else drained, set down, set to fail or put under maintenance stays exactly as it is, with either
+    O(state). RV(drained_by) is then V(other), RV(reason) says why, and nothing changes.
+  - An existing drain by this module is recognized. It is no longer recognized once someone changes its reason.
+  - Delegate the task to a host where the scheduler's commands work.
 options:
   node:
-    description: The node's name in the scheduler. With Slurm its C(NodeName).
+    description: Name of the node in the scheduler. With Slurm its C(NodeName).
     type: str
     required: true
   adapter:
     description:
-      - What keeps the nodes busy.
-      - V(slurm) uses C(scontrol) and C(squeue), and needs the rights of root or of an operator of Slurm.
+      - Scheduler of the nodes.
+      - V(slurm) uses C(scontrol) and C(squeue), and needs root or Slurm operator rights.
       - V(commands) uses O(drain_command) and O(resume_command).
       - V(none) does nothing. RV(state) is then V(resumed).
     type: str
     required: true
     choices: [none, slurm, commands]
   state:
-    description: Whether the node shall be out of service or in service.
+    description: Whether the node should be out of service or in service.
     type: str
     required: true
     choices: [drained, resumed]
   reason:
-    description: Text for people, after our mark. The reason of a drain that is ours already stays as it is.
+    description: Reason for people, after the mark. A drain by this module keeps its existing reason.
     type: str
     default: maintenance
   only_reason:
     description:
-      - With O(state=resumed), lift a drain of ours only where its reason begins with this text, so that two playbooks
-        of ours do not lift each other's. Any of ours when empty.
+      - "With O(state=resumed), resume the node only if the drain's reason starts with this text, so that two playbooks
+        of this collection do not undo each other's drains. Empty: any drain by this module."
     type: str
     default: ""
   wait:
     description:
-      - Seconds for running jobs to end. V(0) does not wait, and RV(state) tells whether there are any.
-      - When jobs are left after this time the module fails and names them. Our drain stays, so that the node gets no
-        new jobs; running the module again waits on, and O(state=resumed) gives the node back.
-      - With O(adapter=commands) nothing is known of jobs. O(drain_command) has to wait for them, within O(timeout).
+      - Seconds to wait for running jobs to finish. V(0) does not wait; RV(state) then shows whether jobs are running.
+      - If jobs are left after this time, the module fails and names them. The drain stays, so the node gets no new
+        jobs. Run the module again to keep waiting, or use O(state=resumed) to resume the node.
+      - With O(adapter=commands) jobs are not visible. O(drain_command) must wait for them, within O(timeout).
     type: float
     default: 0
   poll:
-    description: Seconds between two looks at the running jobs.
+    description: Seconds between polls of the running jobs.
     type: float
     default: 10
   drain_command:
     description:
-      - With O(adapter=commands), the command that drains a node, one word per item. No shell is involved.
-      - V({node}) and V({reason}) in a word are replaced. Other braces stay.
+      - With O(adapter=commands), the command that drains a node, one argument per item, run without a shell.
+      - V({node}) and V({reason}) in an argument are replaced. Other braces stay.
     type: list
     elements: str
     default: []
   resume_command:
-    description: With O(adapter=commands), the command that gives a node back, like O(drain_command).
+    description: With O(adapter=commands), the command that resumes a node, like O(drain_command).
     type: list
     elements: str
     default: []
   query_command:
     description:
-      - With O(adapter=commands), a command that prints nothing when the node is in service, and a line when it is
-        drained. Best is the reason, for only then can two drains be distinguished.
-      - Without it nobody else's drain can be seen. Then only the drains of this module are known.
+      - With O(adapter=commands), a command that prints nothing for a node in service, and one line for a drained node.
+        Print the reason if possible, because otherwise two drains cannot be distinguished.
+      - Without it only drains by this module are known, not those by others.
     type: list
     elements: str
     default: []
   timeout:
-    description: Seconds for one of the commands.
+    description: Seconds per command.
     type: float
     default: 300
   state_directory:
-    description: With O(adapter=commands), where our mark is kept, as C(<node>.json) on the host where the module runs.
+    description:
+      - With O(adapter=commands), the directory for the mark, C(<node>.json), on the host where the module runs.
     type: path
     default: /var/lib/gaudi3_scale/drain
 attributes:
   check_mode:
     support: full
-    description: Asks the scheduler and foresees the outcome. Does not wait, and does not fail because of running jobs.
+    description:
+      - Queries the scheduler and predicts the result. Does not wait, and does not fail because of running jobs.
   diff_mode:
     support: full
     description: Shows state, owner and reason of the drain before and after.
 notes:
-  - Where Slurm is installed below a directory of its own, add that to C(PATH) with the task's C(environment).
+  - If Slurm is installed in a separate directory, add it to C(PATH) with the task's C(environment).
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -134,37 +137,37 @@ EXAMPLES = r"""
 RETURN = r"""
 state:
   description:
-    - V(resumed) when the node takes jobs, V(draining) when it gets no new ones and some still run, V(drained) when none
+    - V(resumed) if the node accepts jobs, V(draining) if it gets no new jobs and some still run, V(drained) if none
       runs. A node that is down or under maintenance counts as drained.
   type: str
-  returned: always but when the scheduler cannot be asked
+  returned: always, unless the scheduler is unreachable
   sample: drained
 drained_by:
   description: V(nobody), V(us) or V(other).
   type: str
-  returned: always but when the scheduler cannot be asked
+  returned: always, unless the scheduler is unreachable
   sample: us
 reason:
-  description: Why the node is out of service, empty when it is not.
+  description: "Why the node is out of service. Empty: in service."
   type: str
-  returned: always but when the scheduler cannot be asked
+  returned: always, unless the scheduler is unreachable
   sample: "gaudi3_scale: driver 1.24.1 #8d2f61"
 jobs:
-  description: The jobs that are on the node. Empty with O(adapter=commands).
+  description: Jobs on the node. Empty with O(adapter=commands).
   type: list
   elements: dict
-  returned: always but when the scheduler cannot be asked
+  returned: always, unless the scheduler is unreachable
   contains:
     id:
-      description: The job's id.
+      description: Job id.
       type: str
       sample: "4711"
     user:
-      description: Whose job it is.
+      description: Owner of the job.
       type: str
       sample: alice
     name:
-      description: The job's name.
+      description: Name of the job.
       type: str
       sample: train
 """

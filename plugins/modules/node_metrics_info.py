@@ -12,20 +12,20 @@ short_description: Read a node's last reported metrics
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Reads the files that the collector of M(gaudi3.scale.hpu_exporter) writes for a Prometheus. No card is asked, so it
-    takes no time, also where C(hl-smi) hangs.
+  - Reads the metrics files that the collector of M(gaudi3.scale.hpu_exporter) writes for Prometheus. It does not query
+    the cards, so it is fast even if C(hl-smi) hangs.
 options:
   directory:
-    description: The node exporter's textfile directory.
+    description: Textfile directory of the node exporter.
     type: path
     default: /var/lib/prometheus/node-exporter
 attributes:
   check_mode:
     support: full
-    description: Only reads.
+    description: Read-only.
   diff_mode:
     support: none
-    description: Changes nothing, so there is nothing to show.
+    description: Changes nothing, so there is no diff.
 author: The gaudi3.scale authors (@gaudi3-scale)
 seealso:
   - module: gaudi3.scale.hpu_exporter
@@ -44,23 +44,23 @@ EXAMPLES = r"""
 
 RETURN = r"""
 samples:
-  description: The values, by the names in docs/monitoring.md. Empty where nobody watches the node.
+  description: Metric values, with the names in docs/monitoring.md. Empty if the node is not monitored.
   returned: always
   type: list
   elements: dict
   contains:
     name:
-      description: The metric.
+      description: Name of the metric.
       type: str
     labels:
-      description: What tells it from the others of its name.
+      description: Labels that distinguish it from others of the same name.
       type: dict
     value:
-      description: The value. What is not a number, as a loss that is none, is its name.
+      description: The value. A non-number, such as a loss that is NaN, is returned by its name.
       type: raw
   sample: [{"name": "gaudi_card_power_watts", "labels": {"card": "0"}, "value": 226.0}]
 time:
-  description: Now, by the node's clock, in seconds since 1970.
+  description: Current time of the node's clock, in seconds since 1970.
   returned: always
   type: float
 """

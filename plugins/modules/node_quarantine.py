@@ -9,39 +9,40 @@ module: node_quarantine
 short_description: Quarantine a node, or release it
 version_added: "1.0.0"
 description:
-  - A launch of C(launch_training.yml) that names a node with the mark is refused with the reason. Where the job has a
-    spare or C(gaudi_training_min_nodes), it continues without the node and says why. So it is
-    with C(measure_collectives.yml). Jobs that run go on, and the node can be qualified and repaired as any other.
-  - The mark is C(/etc/gaudi3_scale/quarantine.json). A node that has one keeps its first reason, time and owner.
+  - C(launch_training.yml) refuses to launch a job on a node in quarantine, with the reason. If the job has a spare or
+    C(gaudi_training_min_nodes), the launch proceeds without the node and says why. The same holds for
+    C(measure_collectives.yml). Running jobs continue, and the node can be qualified and repaired like any other.
+  - The quarantine mark is C(/etc/gaudi3_scale/quarantine.json). A node that already has one keeps its first reason,
+    time and owner.
 options:
   state:
     description:
-      - V(quarantined) makes the mark.
-      - V(returned) takes it away where C(qualify_nodes.yml) has found the node healthy since, together with other
-        nodes. Else it fails with the reason, and the mark stays.
-      - V(released) takes it away in any case.
+      - V(quarantined) sets the mark.
+      - V(returned) removes it if C(qualify_nodes.yml) has since found the node healthy, together with other nodes.
+        Otherwise it fails with the reason, and the mark stays.
+      - V(released) removes it unconditionally.
     type: str
     choices: [quarantined, returned, released]
     default: quarantined
   reason:
-    description: Why, in words for people.
+    description: Reason, for people.
     type: str
     default: no reason given
   owner:
     description:
-      - Who takes the node out, such as a person, a ticket, or the rule of an alert, in one word.
-      - With V(returned) and V(released), whose mark alone is taken away, so that a program does not lift what a person
-        has set. Anybody's when empty.
+      - Owner of the quarantine, such as a person, a ticket or an alert rule, in one word.
+      - "With V(returned) and V(released), only this owner's mark is removed, so that a program does not lift a
+        quarantine that a person has set. Empty: any owner's."
     type: str
     default: ""
   hours:
-    description: After so many hours the mark ends automatically, and launches take the node again. Never with V(0).
+    description: "Hours after which the mark expires automatically and launches use the node again. V(0): never."
     type: float
     default: 0
 attributes:
   check_mode:
     support: full
-    description: Tells what would change.
+    description: Reports what would change.
   diff_mode:
     support: full
     description: Shows the mark before and after.
@@ -69,22 +70,22 @@ quarantined:
   returned: success
   sample: true
 reason:
-  description: Why, empty where it is not.
+  description: "Reason of the quarantine. Empty: none."
   type: str
   returned: success
   sample: GaudiCardLost on 0000:33:00.0
 since:
-  description: Since when, in UTC; empty where it is not.
+  description: "Start of the quarantine, in UTC. Empty: none."
   type: str
   returned: success
   sample: "2026-11-25T03:12:44Z"
 until:
-  description: When it ends automatically, in UTC; empty where it does not.
+  description: "When it expires automatically, in UTC. Empty: never."
   type: str
   returned: success
   sample: "2026-11-26T03:12:44Z"
 owner:
-  description: Whose it is; empty where nobody was named.
+  description: "Owner of the quarantine. Empty: none."
   type: str
   returned: success
   sample: alerts

@@ -8,16 +8,15 @@ DOCUMENTATION = r"""
 module: node_quarantine_info
 short_description: Report whether a node is in quarantine, and why
 version_added: "1.0.0"
-description:
-  - Reads the mark that M(gaudi3.scale.node_quarantine) makes; one that has ended is none. Changes nothing.
+description: Reads the mark that M(gaudi3.scale.node_quarantine) sets; an expired mark counts as none. Changes nothing.
 options: {}
 attributes:
   check_mode:
     support: full
-    description: Does the same, since it changes nothing.
+    description: Runs as usual; it changes nothing.
   diff_mode:
     support: none
-    description: Nothing is changed.
+    description: Changes nothing, so there is no diff.
 seealso:
   - module: gaudi3.scale.node_quarantine
 author: The gaudi3.scale authors (@gaudi3-scale)
@@ -36,22 +35,22 @@ quarantined:
   returned: success
   sample: true
 reason:
-  description: Why, empty where it is not.
+  description: "Reason of the quarantine. Empty: none."
   type: str
   returned: success
   sample: GaudiCardLost on 0000:33:00.0
 since:
-  description: Since when, in UTC; empty where it is not.
+  description: "Start of the quarantine, in UTC. Empty: none."
   type: str
   returned: success
   sample: "2026-11-25T03:12:44Z"
 until:
-  description: When it ends automatically, in UTC; empty where it does not.
+  description: "When it expires automatically, in UTC. Empty: never."
   type: str
   returned: success
   sample: "2026-11-26T03:12:44Z"
 owner:
-  description: Whose it is; empty where nobody was named.
+  description: "Owner of the quarantine. Empty: none."
   type: str
   returned: success
   sample: alerts

@@ -5,43 +5,43 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: options_check
-short_description: Refuse invalid options before a node is asked for anything
+short_description: Refuse invalid options before any node is contacted
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Fails with one sentence that names the first invalid option, by the name that the operator has for it. Each subject
-    has an option here; those that are given are checked in the order in which they stand here.
-  - What one option allows is checked by M(gaudi3.scale.role_options). This is for what needs the inventory, the play,
-    or several options together.
-  - Runs on the controller; nothing is sent to the node, and nothing is made. Give it C(run_once).
+  - Fails with an error message for the first invalid option, by the name that the operator uses. Each subject has an
+    option here; those that are given are checked in the order listed here.
+  - M(gaudi3.scale.role_options) checks single options. This module checks what depends on the inventory, the play, or
+    several options together.
+  - Runs on the controller, contacts no node and creates nothing. Run it with C(run_once).
 options:
   upgrade:
     description: Options of the role C(gaudi_upgrade).
     type: dict
     suboptions:
       pattern:
-        description: The pattern that O(upgrade.hosts) come from, for messages.
+        description: Pattern that O(upgrade.hosts) come from, for messages.
         type: raw
         default: gaudi
       hosts:
-        description: Inventory names of the hosts of the run. At least one.
+        description: Inventory names of the hosts of the run, at least one.
         type: list
         elements: str
         required: true
       serial:
-        description: Size of each batch, a number of nodes or a percentage, or a list of them.
+        description: Size of each batch, as a number of nodes, a percentage, or a list of them.
         type: raw
         default: [1, 10%, 25%]
       canary:
-        description: The node that goes first and alone. One of O(upgrade.hosts), or empty.
+        description: Node that is upgraded first and alone. One of O(upgrade.hosts), or empty.
         type: str
         default: ""
       max_fail_percentage:
-        description: A number from 0 to 100, or nothing.
+        description: A number from 0 to 100, or none.
         type: raw
         default: ""
       drain:
-        description: What keeps the nodes busy, V(none), V(slurm) or V(commands).
+        description: Scheduler of the nodes, V(none), V(slurm) or V(commands).
         type: str
         default: none
       layers:
@@ -50,7 +50,7 @@ options:
         elements: str
         default: []
       node:
-        description: A node that is to be explained. Where it is given, it has to be one of O(upgrade.hosts).
+        description: Node to explain. If given, it must be one of O(upgrade.hosts).
         type: str
   firmware:
     description: Options of the role C(gaudi_firmware).
@@ -62,15 +62,15 @@ options:
         elements: str
         required: true
       accept:
-        description: From a generation to the version in full.
+        description: Mapping from generation to the complete version.
         type: raw
         required: true
       canary:
-        description: The node that is written first. One of O(firmware.hosts), or empty.
+        description: Node that is flashed first. One of O(firmware.hosts), or empty.
         type: str
         default: ""
       drain:
-        description: What keeps the nodes busy, V(none), V(slurm) or V(commands).
+        description: Scheduler of the nodes, V(none), V(slurm) or V(commands).
         type: str
         default: none
   cost:
@@ -78,51 +78,51 @@ options:
     type: dict
     suboptions:
       job:
-        description: The job's name.
+        description: Name of the job.
         type: str
         required: true
       currency:
-        description: The three letters of the currency that all prices are in.
+        description: Three-letter currency code of all prices.
         type: str
         required: true
       node_hour:
-        description: What a rented node costs an hour.
+        description: Price of a rented node per hour.
         type: raw
       capital:
-        description: What a bought node costs, with V(price), V(years), V(utilization) and V(residual).
+        description: Cost of a purchased node, with V(price), V(years), V(utilization) and V(residual).
         type: dict
         default: {}
       kwh:
-        description: The price of a kWh.
+        description: Price per kWh.
         type: raw
       pue:
-        description: What the building takes for each watt of its servers.
+        description: Power usage effectiveness (PUE) of the building, total power per watt of server power.
         type: raw
       overhead_watts:
-        description: What a server takes beside its cards.
+        description: Power of a server besides its cards, in W.
         type: raw
       energy:
-        description: Whether energy is in the report.
+        description: Whether to include energy in the report.
         type: bool
         default: true
       before:
-        description: A rate that was measured before, as V(tokens_per_second), and its V(source).
+        description: Previously measured rate, as V(tokens_per_second), and its V(source).
         type: dict
         default: {}
       platforms:
-        description: Other platforms, with what somebody has measured there.
+        description: Other platforms, with figures measured there.
         type: list
         elements: dict
         default: []
       pdf:
-        description: Whether the report is wanted as PDF too.
+        description: Whether to write the report as PDF too.
         type: bool
         default: false
   job_hosts:
     description:
-      - The hosts of a job. Refused where they are none, where one is named twice, is not in the inventory, or not in
-        the play, and where the run is a slice of a job template of AWX, which sees a part of the inventory.
-      - Ranks come from the list, and never from the hosts that a C(--limit) leaves, which would be numbered anew.
+      - Hosts of a job. Refused if empty, if a host is listed twice, is not in the inventory or not in the play, or if
+        the run is a slice of an AWX job template, which sees only part of the inventory.
+      - Ranks follow this list, not the hosts that C(--limit) leaves, because that would renumber them.
     type: dict
     suboptions:
       hosts:
@@ -131,36 +131,35 @@ options:
         elements: str
         required: true
       spares:
-        description: Hosts that stand by. Only for O(job_hosts.engine=torchrun).
+        description: Spare hosts. Only for O(job_hosts.engine=torchrun).
         type: list
         elements: str
         default: []
       witness:
-        description:
-          - A host that votes and runs nothing of the job; none when empty. Only for O(job_hosts.engine=torchrun).
+        description: "Host that votes and has no ranks of the job. Empty: none. Only for O(job_hosts.engine=torchrun)."
         type: str
         default: ""
       engine:
-        description: What starts the ranks.
+        description: Engine that starts the ranks.
         type: str
         default: torchrun
       option:
-        description: The variable that the operator names O(job_hosts.hosts) in, for messages.
+        description: Variable in which the operator sets O(job_hosts.hosts), for messages.
         type: str
         default: hosts
   report_target:
     description:
-      - Where the play's reports go. Refused where M(gaudi3.scale.report) could not write there, so that it is known
-        before anything was done whose result would be kept there.
-      - Of a directory that is not there yet, the one above it is looked at. In a bucket an upload is begun and given
-        up, so the credentials need no right but that to write.
+      - Location of the play's reports. Refused if M(gaudi3.scale.report) could not write there, before any work whose
+        result would be stored there.
+      - For a directory that does not exist yet, its parent is checked. In a bucket an upload is started and aborted, so
+        the credentials need only write permission.
     type: dict
     suboptions:
       target:
-        description: The place, as M(gaudi3.scale.report) takes it, and with its default.
+        description: The location, as in M(gaudi3.scale.report), with the same default.
         type: str
       writes:
-        description: Further files that the play will write, each in a place of its own.
+        description: Other files that the play will write, each with its location.
         type: list
         elements: dict
         default: []
@@ -170,11 +169,11 @@ options:
             type: str
             required: true
           option:
-            description: The variable that the operator has named it in, for messages.
+            description: Variable in which the operator set it, for messages.
             type: str
             required: true
       reads:
-        description: A file that an earlier run has kept, to be read now.
+        description: File from an earlier run to read now.
         type: dict
         suboptions:
           path:
@@ -182,16 +181,16 @@ options:
             type: str
             required: true
           option:
-            description: The variable that the operator has named it in, for messages.
+            description: Variable in which the operator set it, for messages.
             type: str
             required: true
 attributes:
   check_mode:
     support: full
-    description: Does the same, since it changes nothing.
+    description: Runs as usual; it changes nothing.
   diff_mode:
     support: none
-    description: Nothing is changed.
+    description: Changes nothing, so there is no diff.
 seealso:
   - module: gaudi3.scale.role_options
 author: The gaudi3.scale authors (@gaudi3-scale)
@@ -218,23 +217,23 @@ EXAMPLES = r"""
 
 RETURN = r"""
 cost:
-  description: What was given, and C(now), seconds since 1970, at which a job that runs is looked at.
+  description: Given values, and C(now), the time in seconds since 1970 used for a running job.
   type: dict
   returned: with O(cost)
   sample: {job: llama, currency: EUR, node_hour: 29.5, now: 1785909600.0}
 hosts:
-  description: The hosts, in the order of their ranks.
+  description: Hosts, in the order of their ranks.
   type: list
   elements: str
   returned: with O(job_hosts)
   sample: [node1, node2]
 target:
-  description: The place, with nothing left out.
+  description: Complete location of the reports.
   type: str
   returned: with O(report_target)
   sample: /home/me/gaudi3_scale_reports
 text:
-  description: What O(report_target.reads) has, else nothing.
+  description: "Content of O(report_target.reads). Empty: none."
   type: str
   returned: with O(report_target)
 """

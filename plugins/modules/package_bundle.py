@@ -9,38 +9,41 @@ module: package_bundle
 short_description: Build a bundle for an air-gapped site
 version_added: "1.0.0"
 description:
-  - Gathers one part of what a site without internet needs for one Gaudi release into a directory with the layout of the
-    vendor's package repository. Any web server can serve it, and nodes need only its URL as the package repository's.
-  - The vendor's package indices are kept as the vendor signed them, so nodes check the vendor's own signature.
-  - The distribution's packages come with everything they depend on, as worked out by apt for an empty system. They are
-    an apt repository of their own, signed by a key that is made for the site's bundles.
-  - Every file is checked against the index that vouches for it before it counts. The last part writes a manifest with
-    sizes, checksums and sources, the time of its making and the time until which it holds, and signs it. A node
-    believes nothing of a bundle but this manifest, see O(gaudi3.scale.package_repository#module:bundle_fingerprint).
-  - An interrupted part resumes where it stopped, and a file that is there is not fetched again.
-    C(progress) in O(work_path) says how far a part is.
-  - Run it on a connected host of the nodes' distribution, with C(gnupg), C(gpgv) and Python's C(venv) package.
+  - Downloads one part of what a site without internet access needs for one Gaudi release, into a directory with the
+    layout of the vendor's package repository. Any web server can serve it. Nodes need only its URL as the package
+    repository's URL.
+  - The vendor's package indexes keep the vendor's signature, so nodes verify it themselves.
+  - Distribution packages are included with all dependencies, as apt resolves them for an empty system. They form a
+    separate apt repository, signed with a key created for the site's bundles.
+  - Every file is verified against the index that lists it. The last part writes and signs a manifest with sizes,
+    checksums, sources, creation time and expiry time. Nodes trust nothing in a bundle except this manifest, see
+    O(gaudi3.scale.package_repository#module:bundle_fingerprint).
+  - An interrupted part resumes where it stopped, and existing files are not downloaded again. C(progress) in
+    O(work_path) shows the progress of a part.
+  - Run it on a connected host with the nodes' distribution, C(gnupg), C(gpgv) and Python's C(venv) package.
   - Proxies are taken from the environment of the task (C(http_proxy), C(https_proxy), C(no_proxy)).
 options:
   path:
-    description: Directory of the bundle. It must not be there, be empty, or be a bundle.
+    description: Directory of the bundle. It must not exist, be empty, or be a bundle.
     type: path
     required: true
   work_path:
-    description: Directory for what is not to be served, on the same file system. O(path) with C(.work) when empty.
+    description:
+      - "Directory for files that are not served, on the same file system. Empty: O(path) with C(.work) appended."
     type: path
     default: ""
   part:
     description:
-      - The part to build. Build them in the order in which they stand here.
-      - V(packages) are the vendor's for apt, V(rpms) the vendor's for dnf, V(distribution) what they and O(os_packages)
-        need of the distribution, V(pytorch) the PyTorch archive, V(files) those in O(files), V(wheels) what
-        O(requirements) need beside the archive, V(installer) the vendor's script, and V(manifest) finishes the bundle.
+      - Part to build. Build the parts in this order.
+      - V(packages) are the vendor's packages for apt, V(rpms) those for dnf, V(distribution) the distribution packages
+        that they and O(os_packages) need, V(pytorch) the PyTorch archive, V(files) the files in O(files), V(wheels)
+        what O(requirements) need besides the archive, V(installer) the vendor's script, and V(manifest) completes the
+        bundle.
     type: str
     choices: [keys, packages, rpms, distribution, pytorch, files, wheels, installer, manifest]
     required: true
   packages_url:
-    description: Common prefix of the package repository's URLs. C(https), C(http) or C(file).
+    description: Common URL prefix of the package repository. C(https), C(http) or C(file).
     type: str
     default: https://vault.habana.ai/artifactory
   release:
@@ -48,27 +51,27 @@ options:
     type: str
     required: true
   release_overrides:
-    description: Rows that replace or add releases, from a version to the fields of a release such as C(build).
+    description: Rows that replace or add releases, as a mapping from version to fields of a release, such as C(build).
     type: dict
     default: {}
   rollback_releases:
-    description: Further releases of which the vendor's packages go into the bundle, so that a node can go back to them.
+    description: Additional releases whose vendor packages to include, so that nodes can roll back to them.
     type: list
     elements: str
     default: []
   key_url:
-    description: URL of the key that signs the apt repository. Derived from O(packages_url) when empty.
+    description: "URL of the key that signs the apt repository. Empty: derived from O(packages_url)."
     type: str
     default: ""
   key_fingerprint:
     description:
-      - Fingerprint that this key has to have, the one of a primary key. Other keys in the same file are left out.
-      - When empty, that of the release table (O(release_overrides), C(keys)), else any key is taken, and its
-        fingerprint recorded.
+      - Required fingerprint of this key, that of a primary key. Other keys in the same file are ignored.
+      - "Empty: that of the release table (O(release_overrides), C(keys)). Without one any key is accepted, and its
+        fingerprint is recorded."
     type: str
     default: ""
   suite:
-    description: Code name of the nodes' distribution, for example V(jammy). Of use for V(packages) and V(distribution).
+    description: Code name of the nodes' distribution, for example V(jammy). Used by V(packages) and V(distribution).
     type: str
     default: ""
   components:
@@ -77,12 +80,12 @@ options:
     elements: str
     default: [main]
   architectures:
-    description: Architectures of the nodes. The distribution's packages are gathered for the first.
+    description: Architectures of the nodes. Distribution packages are downloaded for the first one.
     type: list
     elements: str
     default: [amd64]
   packages:
-    description: The vendor's packages. Others of the vendor's that they depend on come along.
+    description: The vendor's packages. Their dependencies from the vendor are included.
     type: list
     elements: str
     default: []
@@ -98,53 +101,53 @@ options:
     default: []
   os_packages:
     description:
-      - Packages of the distribution. Those that the vendor's packages depend on need not be named.
-      - V({kernel}) in a name stands for each of O(kernels). Without any name the part V(distribution) is left out.
+      - Distribution packages. Dependencies of the vendor's packages need not be listed.
+      - V({kernel}) in a name stands for each of O(kernels). An empty list skips the part V(distribution).
     type: list
     elements: str
     default: []
   kernels:
-    description: Kernel releases of the nodes. The running kernel of this host when empty.
+    description: "Kernel releases of the nodes. Empty: the running kernel of this host."
     type: list
     elements: str
     default: []
   distribution_sources:
-    description: apt sources to take the distribution's packages from, as text. This host's own when empty.
+    description: "apt sources for the distribution packages, as text. Empty: this host's sources."
     type: str
     default: ""
   distribution_base:
     description:
-      - Also take what every system of the distribution has installed, so that nodes at an older point release can
+      - Also include the packages that every system of the distribution has, so that nodes at an older point release can
         install the rest.
     type: bool
     default: true
   os_directory:
-    description: The repository's directory for the nodes' system, such as V(ubuntu2204). That of this host when empty.
+    description: "Directory of the nodes' system in the repository, such as V(ubuntu2204). Empty: that of this host."
     type: str
     default: ""
   pytorch:
-    description: PyTorch version in the archive's name. That of the release when empty.
+    description: "PyTorch version in the archive's name. Empty: that of the release."
     type: str
     default: ""
   pytorch_checksum:
     description:
       - Checksum of the PyTorch archive, as V(sha256:9f86d0...). The vendor publishes none.
-      - When empty, that of the release table (O(release_overrides), C(pytorch_sha256)).
+      - "Empty: that of the release table (O(release_overrides), C(pytorch_sha256))."
     type: str
     default: ""
   python:
-    description: The Python of the nodes' training environments, on this host. pip runs in it.
+    description: Python of the nodes' training environments, on this host. It runs pip.
     type: path
     default: /usr/bin/python3
   requirements:
     description:
-      - What nodes install beside the PyTorch archive, as C(name) or C(name==1.2).
-      - Not C(gaudi3-scale), which the collection brings to the nodes itself.
+      - Python packages that nodes install besides the PyTorch archive, as C(name) or C(name==1.2).
+      - Do not list C(gaudi3-scale); it ships with the collection.
     type: list
     elements: str
     default: []
   extras:
-    description: Extras of the node library whose packages come along, as in M(gaudi3.scale.training_venv).
+    description: Extras of the node library whose packages to include, as in M(gaudi3.scale.training_venv).
     type: list
     elements: str
     default: []
@@ -154,47 +157,46 @@ options:
     elements: str
     default: []
   index_url:
-    description: Package index for O(requirements). pip's own when empty.
+    description: "Package index for O(requirements). Empty: pip's default."
     type: str
     default: ""
   files:
     description:
-      - Files of this host for it, collections (C(.tar.gz)), lists of them (C(.yml)), wheels (C(.whl)).
-      - pip takes O(requirements) from these wheels, too; no index need have them.
+      - Files on this host to include - collections (C(.tar.gz)), requirements files for them (C(.yml)), wheels
+        (C(.whl)).
+      - pip also installs O(requirements) from these wheels, so no index needs to have them.
     type: list
     elements: path
     default: []
   signing_key:
-    description: The bundle's secret key on this host. Made when it is not there. Keep it, and keep it to yourself.
+    description: Secret key of the bundle on this host. Created if missing. Keep it, and keep it secret.
     type: path
     default: /var/lib/gaudi3_scale/bundle-signing-key.asc
   valid_days:
-    description:
-      - Days after which nodes refuse the bundle. A build that finds everything as it is signs it again when half of
-        them are over.
+    description: Days after which nodes refuse the bundle. A build without changes signs it again after half of them.
     type: int
     default: 365
   plain_http_hosts:
-    description: Hosts that may be asked without TLS. A URL of C(http) to any other one is refused.
+    description: Hosts that may be contacted without TLS. A URL of C(http) to any other host is refused.
     type: list
     elements: str
     default: []
   jobs:
-    description: How many files are fetched at the same time.
+    description: Number of parallel downloads.
     type: int
     default: 4
   timeout:
-    description: Seconds that apt and pip may take to work out what is needed.
+    description: Seconds that apt and pip may take to resolve dependencies.
     type: int
     default: 3600
 attributes:
   check_mode:
     support: partial
-    description: Foresees whether something would be gathered.
-    details: Uses no network, so it only tells whether the part was finished and its files are there.
+    description: Predicts whether anything would be downloaded.
+    details: Uses no network, so it only reports whether the part was completed and its files exist.
   diff_mode:
     support: none
-    description: Thousands of files would tell nobody anything. The manifest lists them.
+    description: No diff, because it would have thousands of files. The manifest lists them.
 seealso:
   - module: gaudi3.scale.package_bundle_info
   - module: gaudi3.scale.package_repository
@@ -216,7 +218,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 part:
-  description: The part, with the distribution where it has one.
+  description: The part, with the distribution if it has one.
   type: str
   returned: success
   sample: packages-jammy
@@ -225,19 +227,19 @@ path:
   type: str
   returned: success
 files:
-  description: How many files the part has.
+  description: Number of files in the part.
   type: int
   returned: success
 mib:
-  description: Their size together in MiB.
+  description: Total size in MiB.
   type: float
   returned: success
 new_files:
-  description: How many of them are new or different since the last run, or were damaged and fetched again.
+  description: Number of files that are new or changed since the last run, or were damaged and downloaded again.
   type: int
   returned: success
 new_mib:
-  description: Their size together in MiB.
+  description: Their total size in MiB.
   type: float
   returned: success
 """

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: package_bundle_info
-short_description: Check a bundle for an air-gapped site against its manifest
+short_description: Verify a bundle for an air-gapped site against its manifest
 version_added: "1.0.0"
 description:
-  - Reads every file of a bundle that M(gaudi3.scale.package_bundle) built, and checks the manifest's signature.
+  - Reads every file of a bundle that M(gaudi3.scale.package_bundle) built, and verifies the manifest's signature.
   - Needs C(gpgv) and no network.
 options:
   path:
@@ -17,7 +17,7 @@ options:
     type: path
     required: true
   fingerprint:
-    description: Fingerprint of the key that has to sign the manifest. When empty, the key that lies in the bundle.
+    description: "Fingerprint of the key that must have signed the manifest. Empty: the key in the bundle."
     type: str
     default: ""
 attributes:
@@ -43,11 +43,11 @@ EXAMPLES = r"""
 
 RETURN = r"""
 sound:
-  description: Whether every file is as the manifest says, the manifest as signed, and its time not over.
+  description: Whether every file matches the manifest, the signature is valid, and the bundle has not expired.
   type: bool
   returned: success
 verdict:
-  description: The error message. Empty for a sound bundle.
+  description: Error message. Empty for a sound bundle.
   type: str
   returned: success
 path:
@@ -55,38 +55,38 @@ path:
   type: str
   returned: success
 release:
-  description: The release that the bundle is for, with its build.
+  description: Release of the bundle, with its build.
   type: str
   returned: success
   sample: 1.24.1-482
 fingerprint:
-  description: The fingerprint that the manifest names.
+  description: Fingerprint in the manifest.
   type: str
   returned: success
 created:
-  description: When the manifest was made, in UTC. It is the bundle's version.
+  description: When the manifest was created, in UTC. It is the bundle's version.
   type: str
   returned: success
   sample: "2026-11-23T01:50:00Z"
 expires:
-  description: Until when nodes take the bundle.
+  description: Time until which nodes accept the bundle.
   type: str
   returned: success
   sample: "2027-11-23T01:50:00Z"
 packages_url:
-  description: The package repository that the bundle was gathered from.
+  description: Package repository that the bundle was downloaded from.
   type: str
   returned: success
 files:
-  description: How many files the manifest lists.
+  description: Number of files in the manifest.
   type: int
   returned: success
 bytes:
-  description: Their size together.
+  description: Total size in bytes.
   type: int
   returned: success
 missing:
-  description: Files that are in the manifest and not there.
+  description: Files in the manifest that do not exist.
   type: list
   elements: str
   returned: success
@@ -96,7 +96,7 @@ wrong:
   elements: str
   returned: success
 extra:
-  description: Files that are there and not in the manifest.
+  description: Files that are not in the manifest.
   type: list
   elements: str
   returned: success

@@ -9,33 +9,33 @@ module: package_repository
 short_description: Register the Gaudi package repository on a node
 version_added: "1.0.0"
 description:
-  - Makes the vendor's repository, or a site's mirror of it, a package repository of the node, with its signing keys.
-  - Works with apt, and with dnf on RHEL 9. There the metadata and the packages are signed by different keys.
-  - Reads the package lists of this repository only.
-  - Where other files of the node have an entry of the same repository (one URI and suite for apt, a base URL for dnf),
-    that entry is switched off in its file and nothing else there is touched. apt reads no source at all while two such
-    entries differ, and dnf would take packages by either of them. The file keeps the lines as they were, as comments
-    that name this repository. An entry that this one does not stand for is refused, with the file's name.
-  - Uses no network when the files are as wanted and the lists on the node already offer the release.
-  - When the repository cannot be used (unreachable, not found, wrong signature, release not there) the files are put
-    back as they were and the error says what to correct.
-  - Works out what the package manager has to install in one transaction, every vendor package at the same version.
-  - Where the repository is a bundle that M(gaudi3.scale.package_bundle) built (O(bundle_fingerprint)), the
-    distribution's packages in it become a repository of the node, too, and M(gaudi3.scale.training_venv) takes its
-    wheels from it. The signed manifest is fetched and verified when lists are read, before anything else is fetched or
-    written, and the node keeps it. Where the package repository is a bundle no more, what is left is removed.
+  - Registers the vendor's repository, or a site's mirror of it, on the node, together with its signing keys.
+  - Works with apt, and with dnf on RHEL 9. With dnf, metadata and packages are signed with different keys.
+  - Refreshes the package lists of this repository only.
+  - If another file on the node has an entry of the same repository (one URI and suite for apt, a base URL for dnf),
+    that entry is disabled and nothing else in the file is changed. apt reads no source at all while two such entries
+    differ, and dnf would install packages through either. The original lines stay as comments that name this
+    repository. An entry that this repository does not cover is refused, with the file's name.
+  - Uses no network if the files are as wanted and the node's lists already offer the release.
+  - If the repository cannot be used (unreachable, not found, wrong signature, release missing), the files are restored
+    and the error says what to correct.
+  - Returns what the package manager must install in one transaction, with all vendor packages at the same version.
+  - If the repository is a bundle built by M(gaudi3.scale.package_bundle) (O(bundle_fingerprint)), its distribution
+    packages are registered as a repository too, and M(gaudi3.scale.training_venv) installs its wheels. The signed
+    manifest is downloaded and verified when lists are read, before anything else is downloaded or written, and stored
+    on the node. If the package repository is no longer a bundle, leftovers are removed.
   - Proxies are taken from the environment of the task (C(http_proxy), C(https_proxy), C(no_proxy)).
 options:
   state:
     description:
       - V(present) registers the repository.
-      - V(absent) removes its files, and those of a bundle's packages, and gives back what was switched off in the files
-        of others. Packages stay, and so do keys that rpm knows.
+      - V(absent) removes its files and those of a bundle's packages, and re-enables the entries that it disabled in
+        other files. Packages stay, and so do keys imported into rpm.
     type: str
     choices: [present, absent]
     default: present
   packages_url:
-    description: Common prefix of the package repository's URLs. C(https), C(http) or C(file).
+    description: Common URL prefix of the package repository. C(https), C(http) or C(file).
     type: str
     default: https://vault.habana.ai/artifactory
   release:
@@ -44,28 +44,28 @@ options:
       - Required with O(state=present).
     type: str
   release_overrides:
-    description: Rows that replace or add releases, from a version to the fields of a release such as C(build).
+    description: Rows that replace or add releases, as a mapping from version to fields of a release, such as C(build).
     type: dict
     default: {}
   package_manager:
-    description: Whose repository it is. V(auto) is the one that the node's distribution lives on.
+    description: "Package manager of the repository. V(auto): that of the node's distribution."
     type: str
     choices: [auto, apt, dnf]
     default: auto
   key_url:
     description:
-      - URL of the key that signs the package lists. Derived from O(packages_url) when empty; for dnf it is
-        C(repodata/repomd.xml.key) of the repository.
+      - "URL of the key that signs the package lists. Empty: derived from O(packages_url); for dnf it is
+        C(repodata/repomd.xml.key) of the repository."
     type: str
     default: ""
   package_key_url:
-    description: URL of the key that signs the packages themselves, for dnf. Derived from O(packages_url) when empty.
+    description: "URL of the key that signs the packages themselves, for dnf. Empty: derived from O(packages_url)."
     type: str
     default: ""
   repository_url:
     description:
-      - URL of the repository, the directory that has C(dists), or C(repodata) for dnf. Derived from O(packages_url) and
-        O(suite) when empty.
+      - "URL of the repository, the directory with C(dists), or C(repodata) for dnf. Empty: derived from O(packages_url)
+        and O(suite)."
     type: str
     default: ""
   suite:
@@ -73,7 +73,7 @@ options:
       - Suite of the repository. The vendor names it after the distribution's code name, for example V(jammy).
       - For dnf the directory below O(packages_url), which the vendor names after the minor release, for example
         V(rhel/9/9.6).
-      - Taken from the node's C(os-release) when empty.
+      - "Empty: taken from the node's C(os-release)."
     type: str
     default: ""
   components:
@@ -82,71 +82,69 @@ options:
     elements: str
     default: [main]
   architectures:
-    description: Architectures to read lists for. The vendor has packages for one only. Not used for dnf.
+    description: Architectures to read lists for. The vendor has packages for one architecture only. Not used for dnf.
     type: list
     elements: str
     default: [amd64]
   packages:
     description:
-      - The vendor's packages that the package repository has to offer at O(release), in the order to install.
-      - Always by the vendor's names for Debian; C(habanalabs-dkms) is C(habanalabs) on RHEL, which the module knows.
+      - The vendor's packages that the package repository must offer at O(release), in installation order.
+      - Always use the vendor's Debian names; the module maps C(habanalabs-dkms) to C(habanalabs) on RHEL.
     type: list
     elements: str
     default: []
   os_packages:
     description:
-      - Packages of the distribution that belong into the same transaction.
+      - Distribution packages for the same transaction.
       - V({kernel}) in a name stands for each of O(kernels).
     type: list
     elements: str
     default: []
   kernels:
-    description: Kernel releases for O(os_packages). The running kernel when empty.
+    description: "Kernel releases for O(os_packages). Empty: the running kernel."
     type: list
     elements: str
     default: []
   key_fingerprint:
     description:
-      - Fingerprint that the key of O(key_url) has to have, the one of a primary key. Other keys in the same file are
-        left out.
-      - When empty, the one that a bundle's manifest or the release table (O(release_overrides), C(keys)) has. The
-        vendor publishes none, so without an entry there any key is taken.
+      - Required fingerprint of the key of O(key_url), that of a primary key. Other keys in the same file are ignored.
+      - "Empty: that of a bundle's manifest or the release table (O(release_overrides), C(keys)). The vendor publishes
+        none, so without an entry there any key is accepted."
     type: str
     default: ""
   package_key_fingerprint:
-    description: The same of the key of O(package_key_url).
+    description: Required fingerprint of the key of O(package_key_url), likewise.
     type: str
     default: ""
   plain_http_hosts:
-    description: Hosts that may be asked without TLS. A URL of C(http) to any other one is refused.
+    description: Hosts that may be contacted without TLS. A URL of C(http) to any other host is refused.
     type: list
     elements: str
     default: []
   bundle_fingerprint:
     description:
-      - Fingerprint of the key of the site's bundle, as C(build_bundle.yml) shows it. The repository is then a bundle,
-        whose manifest has to be signed by this key, and nothing is taken that the manifest does not name.
-      - A repository that is a bundle is refused when empty. Not together with O(repository_url), of which it would say
-        nothing.
+      - Fingerprint of the key of the site's bundle, as shown by C(build_bundle.yml). The repository must then be a
+        bundle with a manifest signed by this key, and only files in the manifest are used.
+      - "Empty: a repository that is a bundle is refused. Cannot be combined with O(repository_url), which it would not
+        cover."
     type: str
     default: ""
   bundle_allow_older:
-    description:
-      - Whether to take a bundle that was made before one that this node has seen. From then on that one is the newest.
+    description: Whether to accept a bundle older than one that this node has seen. It then counts as the newest.
     type: bool
     default: false
   bundle_allow_expired:
-    description: Whether to take a bundle whose time is over.
+    description: Whether to accept an expired bundle.
     type: bool
     default: false
   lock_timeout:
-    description: Seconds to wait for another package manager.
+    description: Seconds to wait for another package manager to finish.
     type: int
     default: 300
 attributes:
   check_mode:
     support: full
-    description: Shows the files that would be written. Uses no network, so of the key only its URL is shown.
+    description: Shows the files that would be written. Uses no network, so only the URL of the key is shown.
   diff_mode:
     support: full
     description: Shows the repository's file and the keys.
@@ -188,12 +186,12 @@ EXAMPLES = r"""
 
 RETURN = r"""
 release:
-  description: The release without its build.
+  description: Release without its build.
   type: str
   returned: with O(state=present)
   sample: 1.24.1
 package_version:
-  description: The version of every package of the release.
+  description: Version of all packages of the release.
   type: str
   returned: with O(state=present)
   sample: 1.24.1-482
@@ -203,44 +201,44 @@ repository:
   returned: with O(state=present)
   sample: https://vault.habana.ai/artifactory/debian jammy main
 key_url:
-  description: Where the key is from that signs the package lists.
+  description: URL of the key that signs the package lists.
   type: str
   returned: with O(state=present)
   sample: https://vault.habana.ai/artifactory/api/gpg/key/public
 files:
-  description: The files that this module keeps on the node.
+  description: Files that this module manages on the node.
   type: list
   elements: str
   returned: success
 taken_over:
-  description: Files of others in which an entry of the same repository was switched off now.
+  description: Other files in which an entry of the same repository was disabled in this run.
   type: list
   elements: str
   returned: success
   sample: [/etc/apt/sources.list.d/habanalabs.list]
 kernels:
-  description: The kernels that O(os_packages) were named for.
+  description: Kernels that O(os_packages) were resolved for.
   type: list
   elements: str
   returned: with O(state=present)
 packages:
   description:
-    - What the package manager has to install in one transaction, the vendor's packages pinned in its own words.
+    - Packages to install in one transaction, the vendor's packages pinned in the package manager's format.
     - For dnf such as C(habanalabs-1.24.1-482.*).
   type: list
   elements: str
   returned: with O(state=present)
   sample: [dkms, linux-headers-6.8.0-45-generic, habanalabs-dkms=1.24.1-482]
 installed:
-  description: Whether all of RV(packages) are installed and configured already.
+  description: Whether all of RV(packages) are already installed and configured.
   type: bool
   returned: with O(state=present)
 available:
-  description: Whether the package lists on the node offer all of O(packages). False in check mode before the first run.
+  description: Whether the node's package lists offer all of O(packages). False in check mode before the first run.
   type: bool
   returned: with O(state=present)
 refreshed:
-  description: Whether the repository's lists were read from the network.
+  description: Whether the repository's lists were downloaded.
   type: bool
   returned: with O(state=present)
 bundle:
@@ -248,7 +246,7 @@ bundle:
   type: bool
   returned: with O(state=present)
 index_url:
-  description: The bundle's pip index. Empty where there is none.
+  description: "The bundle's pip index. Empty: none."
   type: str
   returned: with O(state=present)
 """
@@ -309,8 +307,8 @@ def answer(wishes: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
     result: dict[str, Any] = node_repository.converge(options, trust, run_process, module.check_mode)
     for path in result["taken_over"]:
         module.warn(
-            f"{path}: its entry of {result['repository']} is switched off, of which there can be one alone; the "
-            "lines are comments there, and come back with state: absent."
+            f"{path}: its entry of {result['repository']} was commented out, since there can be only one; state: "
+            "absent restores it."
         )
     return result
 

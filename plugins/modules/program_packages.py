@@ -6,50 +6,50 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: program_packages
-short_description: Install a program's own requirements beside the training stack
+short_description: Install a program's Python requirements on top of the training stack
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Makes a virtual environment on that of the training stack and installs a requirements file into it. What the stack
-    has is found there too, and the bundle's PyTorch and the node library are never replaced.
-  - The environment is named by the requirements, the Python and the stack. The same ones are found again at once, and
-    change nothing.
-  - pip runs as O(user), since it runs what it builds. The index and the constraints are the stack's.
-  - The roles for trainings, probes, comparisons and studies use it. On the controller it asks all O(hosts) at the same
-    time, so give it C(run_once).
+  - Creates a virtual environment on top of the training stack's environment and installs a requirements file into it.
+    The stack's packages are visible in it, and the bundle's PyTorch and the node library are never replaced.
+  - The environment is identified by the requirements, the Python and the stack. The same combination is reused without
+    changes.
+  - pip runs as O(user), because it executes what it builds. The index and the constraints are those of the stack.
+  - The roles for training, probes, comparisons and studies use it. The controller runs it on all O(hosts) in parallel,
+    so run it with C(run_once).
 options:
   hosts:
-    description: Inventory names of the nodes. The action plugin asks each.
+    description: Inventory names of the nodes. The action plugin runs on each.
     type: list
     elements: str
     default: []
   file:
-    description: The requirements file on the controller, which may name others with C(-r). The action plugin reads it.
+    description: Requirements file on the controller, which may include others with C(-r). Read by the action plugin.
     type: path
     default: ""
   text:
-    description: What is in it. The action plugin sets it; leave it alone.
+    description: Content of O(file). Set by the action plugin; do not set it.
     type: str
     default: ""
   venv:
-    description: The virtual environment of the training stack.
+    description: Virtual environment of the training stack.
     type: path
     default: /opt/gaudi3_scale/venv
   user:
-    description: The account that the program runs as.
+    description: Account that runs the program.
     type: str
     default: gaudi
   timeout:
-    description: Seconds for each program that is started.
+    description: Seconds per command.
     type: int
     default: 3600
 attributes:
   check_mode:
     support: full
-    description: Refuses what cannot be installed, and says whether it would be.
+    description: Refuses what cannot be installed, and reports whether it would be installed.
   diff_mode:
     support: full
-    description: Shows the requirements of an environment that is not there yet.
+    description: Shows the requirements of a new environment.
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -64,12 +64,12 @@ EXAMPLES = r"""
 
 RETURN = r"""
 venv:
-  description: The environment, by the same path on every node.
+  description: Path of the environment, the same on every node.
   returned: success
   type: str
   sample: /opt/gaudi3_scale/environments/gaudi/5f1f3c9a0d4b7e21
 requirements:
-  description: The lines of the file.
+  description: Lines of the file.
   returned: success
   type: list
   elements: str

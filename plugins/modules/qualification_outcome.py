@@ -10,36 +10,36 @@ short_description: Store the verdict of a qualification on a node
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Writes C(/var/lib/gaudi3_scale/qualify/outcome.json), with the time by the node's own clock.
-    M(gaudi3.scale.node_quarantine) asks for it before it returns the node.
-  - What the node has found of itself alone is M(gaudi3.scale.hpu_qualify_info).
+  - Writes C(/var/lib/gaudi3_scale/qualify/outcome.json), with the time of the node's clock.
+    M(gaudi3.scale.node_quarantine) reads it before it returns the node to service.
+  - Results of the node's self-test alone are in M(gaudi3.scale.hpu_qualify_info).
 options:
   state:
-    description: What was found.
+    description: Verdict.
     type: str
     required: true
-    choices: [healthy, unhealthy, could_not_tell]
+    choices: [healthy, unhealthy, inconclusive]
   level:
-    description: The level of the qualification.
+    description: Level of the qualification.
     type: str
     required: true
   stages:
-    description: The stages that the node has passed.
+    description: Stages that the node has passed.
     type: list
     elements: str
     required: true
   reasons:
-    description: Why it is not healthy, as sentences.
+    description: Why the node is not healthy.
     type: list
     elements: str
     default: []
 attributes:
   check_mode:
     support: full
-    description: Tells what would be kept.
+    description: Reports what would be stored.
   diff_mode:
     support: full
-    description: Shows the outcome before and after.
+    description: Shows the verdict before and after.
 seealso:
   - module: gaudi3.scale.node_qualification
   - module: gaudi3.scale.node_quarantine
@@ -57,7 +57,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 outcome:
-  description: What is kept, with its C(time) in UTC.
+  description: Stored verdict, with its C(time) in UTC.
   type: dict
   returned: success
   sample:
@@ -74,8 +74,8 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.outcome import keep
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.results import (
-    COULD_NOT_TELL,
     HEALTHY,
+    INCONCLUSIVE,
     UNHEALTHY,
 )
 
@@ -85,7 +85,7 @@ def main() -> None:
         AnsibleModule,
         answer,
         argument_spec={
-            "state": {"type": "str", "required": True, "choices": [HEALTHY, UNHEALTHY, COULD_NOT_TELL]},
+            "state": {"type": "str", "required": True, "choices": [HEALTHY, UNHEALTHY, INCONCLUSIVE]},
             "level": {"type": "str", "required": True},
             "stages": {"type": "list", "elements": "str", "required": True},
             "reasons": {"type": "list", "elements": "str", "default": []},

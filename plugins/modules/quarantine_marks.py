@@ -10,29 +10,28 @@ short_description: Record on the controller which nodes it has taken out of serv
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Serves the role C(gaudi_quarantine), which counts by it how many nodes are in quarantine. What a node says of itself
-    is not enough, since one that lies would keep the others in service.
-  - Runs on the controller; nothing is sent to a node. Give it C(run_once).
+  - Used by the role C(gaudi_quarantine) to count the nodes in quarantine. The nodes' own state is not sufficient,
+    because a node that reports a false state would keep the others in service.
+  - Runs on the controller and contacts no node. Run it with C(run_once).
 options:
   path:
-    description: Where it is kept, a file of the controller or V(s3://bucket/prefix/name).
+    description: Location of the record, a file on the controller or V(s3://bucket/prefix/name).
     type: str
     required: true
   state:
     description:
-      - V(read) tells which of O(nodes) are out of service. One that is kept and says by
-        M(gaudi3.scale.node_quarantine_info) that it is not, has been given back. Where nothing was kept yet, the nodes'
-        own words count.
-      - V(kept) adds O(node), V(forgotten) takes it out.
+      - V(read) returns which of O(nodes) are out of service. A recorded node that is not in quarantine according to
+        M(gaudi3.scale.node_quarantine_info) has been returned. Without a record, the nodes' own state counts.
+      - V(kept) adds O(node), V(forgotten) removes it.
     type: str
     choices: [read, kept, forgotten]
     default: read
   node:
-    description: The node, by its name in the inventory.
+    description: Inventory name of the node.
     type: str
     default: ""
   nodes:
-    description: Those that are counted.
+    description: Nodes to count.
     type: list
     elements: str
     default: []
@@ -42,7 +41,7 @@ attributes:
     description: Writes nothing.
   diff_mode:
     support: none
-    description: The node's own mark is what is shown.
+    description: No diff; the node's own mark is shown instead.
 seealso:
   - module: gaudi3.scale.node_quarantine
 author: The gaudi3.scale authors (@gaudi3-scale)
@@ -58,7 +57,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 quarantined:
-  description: The nodes that are out of service.
+  description: Nodes that are out of service.
   type: list
   elements: str
   returned: success

@@ -10,19 +10,20 @@ short_description: Print a table at the end of a play, and save it as a page
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Prints O(rows) as an aligned table on the controller's screen, which is also an AWX job's output.
-  - Where O(name) is given, writes the same table, with charts, as one HTML file that needs nothing beside it, and as
-    JSON. The last line that is printed is the way to it.
-  - A place that does not take the files fails nothing. They are then kept in a directory of the controller, and a
-    warning says why and where. M(gaudi3.scale.options_check) refuses such a place before a play begins.
-  - Runs on the controller; nothing is sent to the node.
+  - Prints O(rows) as an aligned table on the controller's screen, which is also the output of an AWX job.
+  - With O(name), writes the same table, with charts, as a self-contained HTML file and as JSON. The last printed line
+    shows the path of the page.
+  - If the target does not accept the files, the task does not fail. The files are stored in a directory on the
+    controller, and a warning says why and where. M(gaudi3.scale.options_check) refuses such a target before a play
+    starts.
+  - Runs on the controller and contacts no node.
 options:
   kind:
     description:
-      - What to make the report of - what the playbook of this name has registered on O(hosts); V(verdict) is the end
-        of C(site.yml).
-      - Every other option may be given as well, and is then taken instead of what the kind makes of it.
-      - One of O(kind) and O(title) is required; without O(kind) O(rows) and O(columns) are, too.
+      - Kind of report. Uses what the playbook of this name has registered on O(hosts); V(verdict) is the end of
+        C(site.yml).
+      - All other options may be given as well and override those of the kind.
+      - One of O(kind) and O(title) is required. Without O(kind), O(rows) and O(columns) are required too.
     type: str
     choices:
       - benchmark_fabric
@@ -42,37 +43,35 @@ options:
       - upgrade_firmware
       - verdict
   hosts:
-    description: With O(kind) the hosts of the report, in order; also those that were not reached.
+    description: With O(kind), the hosts of the report, in order, including those that were not reached.
     type: list
     elements: str
     default: []
   given:
     description:
-      - What the kind needs to know beside that.
-      - V(node) and V(same_generation) for V(explain_node); V(pools), V(hosts), V(mtu),
-        V(priorities) and V(generation) for V(plan_fabric); V(floors) and V(failure) for
-        V(measure_collectives); V(release) for V(upgrade_driver); V(accepted) for
-        V(upgrade_firmware); V(tolerance), V(together), V(built_in), V(workload), V(kept_file) and V(baseline) for
-        V(compare_settings); V(job), V(left_out), V(release), V(failure), V(has_to_be_known), and
-        in check mode V(would_start) and V(command), for V(training);
-        V(study), V(fixed), V(keeper), V(report) and V(failure) for V(tune_training); the options of
-        M(gaudi3.scale.options_check) for V(report_cost); for V(verdict) further columns and their values, alike for
-        all hosts.
+      - Additional input of the kind.
+      - V(node) and V(same_generation) for V(explain_node); V(pools), V(hosts), V(mtu), V(priorities) and V(generation)
+        for V(plan_fabric); V(floors) and V(failure) for V(measure_collectives); V(release) for V(upgrade_driver);
+        V(accepted) for V(upgrade_firmware); V(tolerance), V(together), V(built_in), V(workload), V(kept_file) and
+        V(baseline) for V(compare_settings); V(job), V(left_out), V(release), V(failure), V(has_to_be_known), and in
+        check mode V(would_start) and V(command), for V(training); V(study), V(fixed), V(keeper), V(report) and
+        V(failure) for V(tune_training); the options of M(gaudi3.scale.options_check) for V(report_cost); for V(verdict)
+        further columns and their values, alike for all hosts.
     type: dict
     default: {}
   title:
-    description: The heading of the table and of the page.
+    description: Heading of the table and the page.
     type: str
   rows:
-    description: The lines of the table, each a dictionary from a column to its value.
+    description: Rows of the table, each a mapping from column to value.
     type: list
     elements: dict
   columns:
-    description: The columns to show, in order.
+    description: Columns to show, in order.
     type: list
     elements: str
   notes:
-    description: Sentences below the table.
+    description: Notes below the table.
     type: list
     elements: str
     default: []
@@ -83,255 +82,256 @@ options:
     default: []
     suboptions:
       title:
-        description: What the chart shows.
+        description: Title of the chart.
         type: str
         required: true
       x_label:
-        description: The horizontal axis, with its unit.
+        description: Label of the horizontal axis, with its unit.
         type: str
         required: true
       y_label:
-        description: The vertical axis, with its unit.
+        description: Label of the vertical axis, with its unit.
         type: str
         required: true
       points:
-        description: Pairs of numbers, the first ascending.
+        description: Pairs of numbers, ascending by the first.
         type: list
         elements: list
         default: []
       series:
-        description: Instead of O(charts[].points) several of them, with a legend; see O(charts[].stacked).
+        description: Several series with a legend, instead of O(charts[].points); see O(charts[].stacked).
         type: list
         elements: dict
         default: []
         suboptions:
           label:
-            description: What the part, or the line, is.
+            description: Label of the part or line.
             type: str
             required: true
           points:
-            description: Pairs of numbers. All parts of a whole have the same first ones.
+            description: Pairs of numbers. All parts of a stacked chart have the same first numbers.
             type: list
             elements: list
             required: true
       stacked:
-        description: Whether O(charts[].series) are parts of a whole, on one another from zero. Else each is a line.
+        description: Whether O(charts[].series) are parts of a whole, stacked from zero. Otherwise each is a line.
         type: bool
         default: true
       dots:
-        description: Whether each point is shown, so that a single one is enough.
+        description: Whether to draw each point, so that a single one is visible.
         type: bool
         default: false
       from_zero:
-        description: Whether both axes begin at zero.
+        description: Whether both axes start at zero.
         type: bool
         default: false
       y_from_zero:
-        description: Whether the upright axis begins at zero.
+        description: Whether the vertical axis starts at zero.
         type: bool
         default: false
       marks:
-        description: Lines across the chart, such as a limit.
+        description: Lines across the chart, for example a limit.
         type: list
         elements: dict
         default: []
         suboptions:
           axis:
-            description: The axis on which O(charts[].marks[].value) is.
+            description: Axis of O(charts[].marks[].value).
             type: str
             choices: [x, y]
             required: true
           value:
-            description: Where the line is.
+            description: Position of the line.
             type: float
             required: true
           label:
-            description: What is written at the line.
+            description: Label of the line.
             type: str
             default: ""
           tone:
-            description: What the line stands for.
+            description: Meaning of the line.
             type: str
             choices: [plain, good, bad]
             default: plain
   intervals:
-    description: Charts of ratios with their intervals, around an upright line at 1, on a logarithmic axis.
+    description: Charts of ratios with confidence intervals, around a vertical line at 1, on a logarithmic axis.
     type: list
     elements: dict
     default: []
     suboptions:
       title:
-        description: What the chart shows.
+        description: Title of the chart.
         type: str
         required: true
       x_label:
-        description: The horizontal axis, with its unit.
+        description: Label of the horizontal axis, with its unit.
         type: str
         required: true
       bars:
-        description: The lines of the chart, from the first down.
+        description: Rows of the chart, from the top.
         type: list
         elements: dict
         required: true
         suboptions:
           label:
-            description: What it is of.
+            description: Label of the row.
             type: str
             required: true
           estimate:
-            description: Where the dot is. Without one O(intervals[].bars[].note) stands in its place.
+            description: Position of the dot. Without it, O(intervals[].bars[].note) is shown instead.
             type: float
           low:
-            description: The lower end of the interval.
+            description: Lower end of the interval.
             type: float
           high:
-            description: The upper end of the interval.
+            description: Upper end of the interval.
             type: float
           tone:
-            description: What it stands for.
+            description: Meaning of the row.
             type: str
             choices: [plain, good, bad]
             default: plain
           note:
-            description: What is written where nothing was measured.
+            description: Text to show if nothing was measured.
             type: str
             default: ""
   bars:
-    description: Charts of amounts with their parts, as lying bars.
+    description: Charts of amounts and their parts, as horizontal bars.
     type: list
     elements: dict
     default: []
     suboptions:
       title:
-        description: What the chart shows.
+        description: Title of the chart.
         type: str
         required: true
       x_label:
-        description: The horizontal axis, with its unit.
+        description: Label of the horizontal axis, with its unit.
         type: str
         required: true
       parts:
-        description: What the parts of each bar are, from the left.
+        description: Labels of the parts of each bar, from the left.
         type: list
         elements: str
         required: true
       amounts:
-        description: The bars, from the first down.
+        description: Bars, from the top.
         type: list
         elements: dict
         required: true
         suboptions:
           label:
-            description: What it is of.
+            description: Label of the bar.
             type: str
             required: true
           parts:
-            description: As many numbers as O(bars[].parts), each 0 or more.
+            description: One number, 0 or more, for each of O(bars[].parts).
             type: list
             elements: float
             required: true
           text:
-            description: What stands at its end.
+            description: Text at the end of the bar.
             type: str
             required: true
   heat_maps:
-    description: Squares with a cell for every two of several things, the darker the larger its value.
+    description: Heat maps with one cell per pair of names; larger values are darker.
     type: list
     elements: dict
     default: []
     suboptions:
       title:
-        description: What the square shows.
+        description: Title of the heat map.
         type: str
         required: true
       names:
-        description: The things, in their order.
+        description: Names, in order.
         type: list
         elements: str
         required: true
       cells:
-        description: The cells, each of two things; a pair that is left out has none.
+        description: Cells, each for a pair of names. A pair without a cell stays empty.
         type: list
         elements: dict
         required: true
         suboptions:
           row:
-            description: The place of the one thing in O(heat_maps[].names), from 0.
+            description: Index of the row in O(heat_maps[].names), from 0.
             type: int
             required: true
           column:
-            description: The place of the other.
+            description: Index of the column, likewise.
             type: int
             required: true
           value:
-            description: The value. Without one the cell is empty.
+            description: Value of the cell. Without one the cell is empty.
             type: float
           bad:
-            description: Whether it is crossed out.
+            description: Whether the cell is crossed out.
             type: bool
             default: false
           note:
-            description: What is shown where one points at it.
+            description: Text to show on hover.
             type: str
             default: ""
   sections:
-    description: Further tables, each under its own heading, on the page and in the JSON, and usually on the screen.
+    description: More tables, each with a heading, on the page and in the JSON, and by default on the screen.
     type: list
     elements: dict
     default: []
     suboptions:
       title:
-        description: The heading.
+        description: Heading of the table.
         type: str
         required: true
       rows:
-        description: The lines of the table.
+        description: Rows of the table.
         type: list
         elements: dict
         required: true
       columns:
-        description: The columns to show, in order.
+        description: Columns to show, in order.
         type: list
         elements: str
         required: true
       notes:
-        description: Sentences below the table.
+        description: Notes below the table.
         type: list
         elements: str
         default: []
       on_screen:
-        description: Whether it is on the screen too, and not on the page and in the JSON alone.
+        description: Whether to print it on the screen too, and not only on the page and in the JSON.
         type: bool
         default: true
   data:
-    description: Anything that the JSON shall have besides, for programs to read.
+    description: More data for the JSON, for programs to read.
     type: raw
   name:
     description:
-      - Name of the page and the JSON in O(target), without a suffix. V(.html) and V(.json) are added.
-      - Nothing is written when this is omitted, or in check mode.
+      - File name of the page and the JSON in O(target), without suffix. V(.html) and V(.json) are added.
+      - If omitted, or in check mode, nothing is written.
     type: str
   pdf:
-    description: Whether the page is also written as PDF, by WeasyPrint on the controller.
+    description: Whether to write the page as PDF too, with WeasyPrint on the controller.
     type: bool
     default: false
   target:
     description:
-      - Where to write - a directory on the controller, or V(s3://bucket/prefix).
-      - A relative directory is one below that in which C(ansible-playbook) was started; V(~) is the home of who did.
-      - Nothing stands for V(gaudi3_scale_reports).
-      - A bucket needs boto3 in the Python that runs Ansible, which finds credentials, region and, in the variable
-        E(AWS_ENDPOINT_URL_S3), a storage that is not Amazon's.
+      - Target of the files, a directory on the controller, or V(s3://bucket/prefix).
+      - A relative directory starts at the directory in which C(ansible-playbook) was started; V(~) is the home of the
+        user who started it.
+      - "Empty: V(gaudi3_scale_reports)."
+      - A bucket needs boto3 in the Python that runs Ansible. boto3 finds credentials, region and, in the variable
+        E(AWS_ENDPOINT_URL_S3), the endpoint of storage other than Amazon's.
       - By default the variable C(gaudi_report_target) of the host, else that of the first host of C(gaudi_hosts).
     type: str
   figures:
     description:
-      - A page of HTML with figures that a node has made. It is shown in a frame, from which its scripts reach neither
-        the page nor the network.
+      - HTML page with figures made by a node. It is shown in a frame whose scripts can reach neither the page nor the
+        network.
     type: str
     default: ""
   files:
-    description: Further files to keep with the page, such as variables for the next playbook.
+    description: More files to store with the page, such as variables for the next playbook.
     type: list
     elements: dict
     default: []
@@ -341,68 +341,68 @@ options:
         type: str
         required: true
       content:
-        description: What is in it; what is no string is written as JSON.
+        description: Content of the file; anything other than a string is written as JSON.
         type: raw
         default: ""
       heading:
-        description: Lines of comment before O(files[].variables).
+        description: Comment lines before O(files[].variables).
         type: str
         default: ""
       variables:
         description:
-          - What is in it instead of O(files[].content) - variables of this collection, as C(-e @FILE) takes them.
-          - A node may have chosen some of them. Other names are left out, and a string that would be a template is
-            marked as none.
+          - Variables of this collection to write instead of O(files[].content), for C(-e @FILE).
+          - Nodes may have chosen some of them. Other names are omitted, and strings that look like templates are marked
+            as unsafe.
         type: dict
       label:
-        description: What is printed before the way to it.
+        description: Label printed before the path of the file.
         type: str
         required: true
       mode:
-        description: Permissions of the file in a directory.
+        description: Permissions of a file in a directory.
         type: str
         default: "0644"
       backup:
-        description: Whether a file in a directory that is different is kept beside the new one.
+        description: Whether to keep a backup of a changed file, beside the new one.
         type: bool
         default: false
       path:
-        description: Where the operator wants it instead - a path on the controller, or V(s3://bucket/prefix/name).
+        description: Path to write the file to instead, on the controller or V(s3://bucket/prefix/name).
         type: str
         default: ""
       option:
-        description: The variable that O(files[].path) is from, for messages.
+        description: Variable that O(files[].path) comes from, for messages.
         type: str
         default: path
   outcome:
     description:
-      - What the play tells the next job of a workflow, as M(ansible.builtin.set_stats) would.
-      - AWX makes variables of it, and a string of a variable is a template to Ansible, so nothing with a brace comes
-        through, and of what nodes say only numbers and names of states.
+      - Data for the next job of a workflow, set as by M(ansible.builtin.set_stats).
+      - AWX turns it into variables, and Ansible treats strings in variables as templates. So nothing with a brace is
+        passed on, and from nodes only numbers and names of states.
     type: dict
     suboptions:
       variable:
-        description: The name of the variable.
+        description: Name of the variable.
         type: str
         required: true
       nodes:
-        description: The state of each node, by its name in the inventory. Others are left out.
+        description: State of each node, by inventory name. Others are omitted.
         type: dict
         default: {}
       good:
-        description: The states of a node that is well.
+        description: States of a healthy node.
         type: list
         elements: str
         default: [ok]
       ok:
-        description: Whether all is well, where that is not simply whether there are nodes and all of them are.
+        description: Whether the outcome is good, if not simply that there are nodes and all are healthy.
         type: bool
       unclear:
-        description: Whether the play could not find out. The verdict is then V(unclear), whatever O(outcome.ok) says.
+        description: Whether the result was inconclusive. The verdict is then V(unclear), whatever O(outcome.ok) is.
         type: bool
         default: false
       numbers:
-        description: Names and numbers. What is not a number becomes null.
+        description: Names and numbers. Values that are not numbers become null.
         type: dict
         default: {}
       words:
@@ -412,7 +412,7 @@ options:
 attributes:
   check_mode:
     support: full
-    description: Prints and returns the outcome, and writes nothing.
+    description: Prints and returns the report, and writes nothing.
   diff_mode:
     support: none
     description: A report changes nothing on a node.
@@ -448,42 +448,42 @@ EXAMPLES = r"""
 
 RETURN = r"""
 text:
-  description: The tables with their headings and notes, as printed.
+  description: The printed tables with their headings and notes.
   type: str
   returned: always
 files:
-  description: Paths or URLs of what was written, the page first, then the JSON, then O(files).
+  description: Paths or URLs of the written files, first the page, then the JSON, then O(files).
   type: list
   elements: str
   returned: always
 report:
-  description: Path or URL of the page; empty where none was kept.
+  description: "Path or URL of the page. Empty: none."
   type: str
   returned: always
   sample: s3://reports/gaudi/drivers.html
 report_error:
-  description: A sentence where the files are not where they were to be; else empty.
+  description: "Error message if the files are not in the requested target. Empty: no error."
   type: str
   returned: always
 way:
-  description: The last line that was printed, for the end of a sentence that fails a play; empty without O(name).
+  description: The last printed line, to append to a play's error message. Empty without O(name).
   type: str
   returned: always
   sample: "Report: s3://reports/gaudi/drivers.html"
 refusal:
-  description: With O(kind) a sentence for the play to fail with, such as where no host has answered; else empty.
+  description:
+    - "With O(kind), an error message for the play to fail with, for example if no host responded. Empty: none."
   type: str
   returned: always
 reasons:
-  description:
-    - With O(kind) V(upgrade_driver) and V(upgrade_firmware) a sentence for each host with which something is wrong.
+  description: With O(kind) V(upgrade_driver) and V(upgrade_firmware), one error message per host with a problem.
   type: dict
   returned: always
 outcome:
   description:
-    - What the next job has in O(outcome.variable).
+    - Value of O(outcome.variable) for the next job.
     - V(verdict) is V(ok) or V(failed); V(nodes) has the states, V(ok_nodes) and V(failed_nodes) the names;
       O(outcome.numbers) and O(outcome.words) follow, then V(report), V(report_error) and V(check_mode).
   type: dict
-  returned: where O(outcome) is given
+  returned: with O(outcome)
 """

@@ -10,36 +10,37 @@ short_description: Validate a role's options
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Fails with an error message for each variable of the host whose name begins with that of the role and is not an
-    option of it, so that a misspelt option is not a default in silence. The sentence has the nearest name that exists.
-  - In a role it also holds the values against the specification of the role's entry point, as Ansible's own task before
-    a role does. The playbooks of C(site.yml) leave that one out, since each task costs the controller a process a
-    host.
-  - It is the first task of the roles of this collection, but of those that begin with a module that does the same on
-    the controller before it runs. Outside of a role it looks at the names of all roles at once, as the role
-    C(gaudi_preflight) does before anything is touched.
-  - Names that begin with that of a role are the role's; what it registers under them, and what roles whose names begin
-    alike know, is not refused.
-  - No value is shown but by the sentence that refuses it. Runs on the controller; nothing is sent to the node but by
+  - Fails with an error message for each variable of the host that starts with the role's name but is not an option of
+    it, so that a misspelled option does not silently leave the default. The message suggests the nearest existing name.
+  - In a role it also validates the values against the specification of the role's entry point, as Ansible's automatic
+    task before a role does. The playbooks of C(site.yml) skip that task, because each task costs the controller one
+    process per host.
+  - It is the first task of this collection's roles, except roles that start with a module that does the same on the
+    controller. Outside a role it checks the names of all roles at once, as the role C(gaudi_preflight) does before
+    anything is changed.
+  - Names that start with a role's name belong to that role. Variables that the role registers, and options of roles
+    whose names share the prefix, are not refused.
+  - Values appear only in the error message that refuses them. Runs on the controller and contacts no node except for
     O(system).
 options:
   all_roles:
-    description: Whether the options of all roles are looked at in a role too, such as one that applies several others.
+    description:
+      - Whether to check the options of all roles inside a role too, for example in one that applies several others.
     type: bool
     default: false
   system:
     description:
-      - Whether the node is asked for its operating system where that is not known yet, as C(ansible.builtin.setup) with
-        the subset V(min) does. It saves the role a task.
+      - Whether to query the node's operating system if it is not known yet, as C(ansible.builtin.setup) with the subset
+        V(min) does. This saves the role a task.
     type: bool
     default: false
 attributes:
   check_mode:
     support: full
-    description: Does the same, since it changes nothing.
+    description: Runs as usual; it changes nothing.
   diff_mode:
     support: none
-    description: Nothing is changed.
+    description: Changes nothing, so there is no diff.
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -57,7 +58,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 roles:
-  description: The roles whose options were looked at.
+  description: Roles whose options were checked.
   type: list
   elements: str
   returned: success

@@ -5,28 +5,28 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: rollout
-short_description: Decide on a rollout of the driver or of the firmware, from what its nodes have registered
+short_description: Make the decisions of a driver or firmware rollout from the nodes' registered results
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - A rollout has three decisions, each of which is an O(step).
-  - Runs on the controller; nothing is sent to the node.
+  - Runs on the controller and contacts no node.
 options:
   of:
-    description: What is rolled out.
+    description: Subject of the rollout.
     type: str
     required: true
     choices: [driver, firmware]
   step:
     description:
-      - V(rounds) puts O(hosts) into an order in which the firmware of their cards may be written. One host is the first
-        round alone. Then the racks are worked on side by side, each host by host. A host's rack is its variable
-        C(gaudi_rack); all hosts without one are in one rack. Only hosts that have something to do are in a round, so
-        that the first round is one that really writes. With O(of=firmware) only.
-      - V(outcome) makes a state of what the tasks of one node returned, and says what follows from it.
-      - V(batch) looks at the states of all O(hosts), and says whether the remaining nodes are to be left alone. Of the
-        driver they are where the canary or too many nodes are sick. Of the firmware they are where the first batch that
-        writes went wrong; later a sick node stops no other.
+      - V(rounds) orders O(hosts) into rounds in which their cards may be flashed. One host is the first round alone.
+        Then racks are processed in parallel, each host by host. A host's rack is its variable C(gaudi_rack); all hosts
+        without one form one rack. Rounds contain only hosts with work to do, so the first round is one that really
+        flashes. With O(of=firmware) only.
+      - V(outcome) derives one node's state from the results of its tasks, and what to do next.
+      - V(batch) evaluates the states of all O(hosts) and decides whether to stop before the remaining nodes. A driver
+        rollout stops if the canary or too many nodes are unhealthy. A firmware rollout stops if the first batch that
+        flashes failed; later an unhealthy node stops no other.
     type: str
     required: true
     choices: [rounds, outcome, batch]
@@ -36,70 +36,68 @@ options:
     elements: str
   registered:
     description:
-      - Name of the variable in which O(hosts) have what the step needs. Required with O(step=rounds), where it is what
-        M(gaudi3.scale.hpu_firmware) returned, and with O(step=batch), where it is what O(step=outcome) returned.
+      - Name of the host variable with the input of the step. Required with O(step=rounds), for the result of
+        M(gaudi3.scale.hpu_firmware), and with O(step=batch), for the result of O(step=outcome).
     type: str
   canary:
     description:
-      - The node that goes first. The first of O(hosts) when empty, and with O(step=rounds) also where it has nothing to
+      - Node that goes first. The first of O(hosts) if empty, and with O(step=rounds) also if the canary has no work to
         do. With O(step=rounds), and with O(step=batch) and O(of=driver).
     type: str
     default: ""
   max_fail_percentage:
-    description:
-      - Nodes that may fail, in per cent of O(hosts). A tenth, and always one, when empty. With O(step=batch) of the
-        driver.
+    description: "Percentage of O(hosts) that may fail. Empty: a tenth, at least one. With O(step=batch) of the driver."
     type: raw
     default: ""
   event:
     description:
-      - What there is to say of the node. Required with O(step=outcome).
-      - Of the driver, V(arrived) is that the node is at the release and fit for work, V(failed) that a task on the way
-        has failed, and V(rolled_back) and V(not_rolled_back) are how going back ended.
-      - Of the firmware, V(begun) is that the next task writes, V(ended) that all tasks have ended, and V(failed) that
-        one has failed.
-      - V(not_resumed) is that its scheduler did not take the node back.
+      - What happened to the node. Required with O(step=outcome).
+      - Of the driver, V(arrived) means that the node is at the release and fit for work, V(failed) that a task has
+        failed, and V(rolled_back) and V(not_rolled_back) how the rollback ended.
+      - Of the firmware, V(begun) means that the next task flashes, V(ended) that all tasks have finished, and V(failed)
+        that one has failed.
+      - V(not_resumed) means that the scheduler did not resume the node.
     type: str
     choices: [arrived, begun, ended, failed, not_resumed, not_rolled_back, rolled_back]
   release:
-    description: The release that was wanted. With V(arrived) and V(failed) of the driver.
+    description: Wanted release. With V(arrived) and V(failed) of the driver.
     type: str
     default: ""
   answer:
-    description: What the node's facts returned. With V(failed) of the driver.
+    description: Result of gathering the node's facts. With V(failed) of the driver.
     type: dict
     default: {}
   before:
-    description: What M(gaudi3.scale.hpu_driver) foresaw in check mode. With V(arrived) and V(failed) of the driver.
+    description: What M(gaudi3.scale.hpu_driver) predicted in check mode. With V(arrived) and V(failed) of the driver.
     type: dict
     default: {}
   result:
     description:
-      - What M(gaudi3.scale.hpu_driver) or M(gaudi3.scale.hpu_firmware) returned last. With V(arrived), V(ended) and
+      - Last result of M(gaudi3.scale.hpu_driver) or M(gaudi3.scale.hpu_firmware). With V(arrived), V(ended) and
         V(failed).
     type: dict
     default: {}
   at_release:
-    description: Whether the driver of the release is there. With V(failed) of the driver.
+    description: Whether the driver is at the release. With V(failed) of the driver.
     type: bool
     default: false
   failure:
-    description: The result of the task that failed.
+    description: Result of the failed task.
     type: dict
     default: {}
   so_far:
     description:
-      - What O(step=outcome) returned last. With V(rolled_back), V(not_rolled_back) and V(not_resumed) of the driver,
-        and V(failed) of the firmware.
+      - Last result of O(step=outcome). With V(rolled_back), V(not_rolled_back) and V(not_resumed) of the driver, and
+        V(failed) of the firmware.
     type: dict
     default: {}
 attributes:
   check_mode:
     support: full
-    description: Does the same. It never asks to go back, and says what would be written.
+    description: Runs as usual. It never requests a rollback, and reports what would be flashed.
   diff_mode:
     support: none
-    description: Nothing is changed.
+    description: Changes nothing, so there is no diff.
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -113,7 +111,7 @@ EXAMPLES = r"""
   register: order
   run_once: true
 
-- name: Keep how it went
+- name: Record the node's result
   gaudi3.scale.rollout:
     of: driver
     step: outcome
@@ -123,7 +121,7 @@ EXAMPLES = r"""
     failure: "{{ ansible_failed_result }}"
   register: upgraded
 
-- name: See whether the other nodes may be upgraded
+- name: Decide whether to upgrade the remaining nodes
   gaudi3.scale.rollout:
     of: driver
     step: batch
@@ -137,65 +135,65 @@ RETURN = r"""
 state:
   description:
     - Of the driver, C(upgraded), C(downgraded), C(installed) and C(unchanged) are at the release and fit for work;
-      C(unfit) is at the release and not fit for work; C(rolled_back) is back at the release it had; C(refused) was not
-      touched; C(failed), C(unreachable) and C(drained) need a look.
-    - Of the firmware, C(written), in check mode C(would be written); C(power cycle needed); C(refused), where nothing
-      was touched; C(failed); C(unreachable); C(unchanged).
+      C(unfit) is at the release and not fit for work; C(rolled_back) is back at the previous release; C(refused) was
+      not touched; C(failed), C(unreachable) and C(drained) need attention.
+    - Of the firmware, C(written), in check mode C(would be written); C(power cycle needed); C(refused), if nothing was
+      touched; C(failed); C(unreachable); C(unchanged).
   type: str
   returned: with O(step=outcome)
   sample: upgraded
 reason:
-  description: A sentence about what went wrong, or what was not started again; else empty.
+  description: "What went wrong, or what was not started again. Empty: none."
   type: str
   returned: with O(step=outcome)
 release:
-  description: The release that was wanted.
+  description: Wanted release.
   type: str
   returned: with O(step=outcome) and O(of=driver)
   sample: 1.24.1
 from:
-  description: The release that the node had.
+  description: Previous release of the node.
   type: str
   returned: with O(step=outcome) and O(of=driver)
   sample: 1.23.0-695
 to:
-  description: What the node has now, or should have.
+  description: Release that the node has now, or should have.
   type: str
   returned: with O(step=outcome) and O(of=driver)
   sample: 1.24.1-482
 roll_back:
-  description: Whether the node should go back to the release it had.
+  description: Whether to roll the node back to its previous release.
   type: bool
   returned: with O(step=outcome) and O(of=driver)
 resume:
-  description: Whether the node may be given back to its scheduler.
+  description: Whether the scheduler may resume the node.
   type: bool
   returned: with O(step=outcome) and O(of=driver)
 stop:
-  description: Whether the remaining nodes are to be left alone.
+  description: Whether to leave the remaining nodes alone.
   type: bool
   returned: with O(step=batch)
 sick:
-  description: Nodes whose turn has come and that are not at the release.
+  description: Processed nodes that are not at the release.
   type: list
   elements: str
   returned: with O(step=batch) and O(of=driver)
 rounds:
-  description: The rounds in their order, each a list of hosts.
+  description: Rounds in order, each a list of hosts.
   type: list
   elements: list
   returned: with O(step=rounds)
   sample: [[node1], [node2, node3]]
 hosts:
   description:
-    - The hosts of all rounds, one after the other, as C(hosts) of a play.
-    - A pattern that matches no host where there are none.
+    - Hosts of all rounds in order, for C(hosts) of a play.
+    - If there are none, a pattern that matches no host.
   type: list
   elements: str
   returned: with O(step=rounds)
   sample: [node1, node2, node3]
 sizes:
-  description: How many hosts each round has, as C(serial) of a play.
+  description: Number of hosts per round, for C(serial) of a play.
   type: list
   elements: int
   returned: with O(step=rounds)

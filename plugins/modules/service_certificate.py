@@ -10,11 +10,11 @@ short_description: Create a service's key and certificate
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Makes a key and a certificate that signs itself, which lasts two years and is renewed by the first run within its
-    last month. Who talks to the service is given the certificate; the key never leaves the machine.
+  - Creates a key and a self-signed certificate, valid for two years and renewed by the first run within the last month.
+    Clients of the service get the certificate; the key never leaves the machine.
 options:
   directory:
-    description: Where they are, as C(key.pem) and C(certificate.pem).
+    description: Directory of C(key.pem) and C(certificate.pem).
     type: path
     required: true
   names:
@@ -23,16 +23,16 @@ options:
     elements: str
     required: true
   group:
-    description: The group that may read the key beside root.
+    description: Group that may read the key, besides root.
     type: str
     default: root
 attributes:
   check_mode:
     support: full
-    description: Tells whether they would be made.
+    description: Reports whether they would be created.
   diff_mode:
     support: none
-    description: A key is shown to nobody.
+    description: Keys are not shown.
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -48,7 +48,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 certificate:
-  description: The certificate in PEM, empty in check mode where there is none yet.
+  description: Certificate in PEM. Empty in check mode if there is none yet.
   type: str
   returned: success
 """

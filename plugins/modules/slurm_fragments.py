@@ -6,91 +6,92 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: slurm_fragments
-short_description: Write Slurm's settings for Gaudi nodes into files that its configuration includes
+short_description: Write Slurm settings for Gaudi nodes into files that its configuration includes
 version_added: "1.0.0"
 description:
-  - Writes C(gaudi3_scale.conf) and C(gaudi3_scale_gres.conf) beside C(slurm.conf), which has to include the one, as
-    C(gres.conf) the other. Neither of these two is changed.
-  - Writes the program for C(HealthCheckProgram) and a file of checks for NHC below C(/etc/gaudi3_scale) where the host
-    is one of O(nodes).
-  - Refuses what the site's own files say otherwise, with file and line.
+  - Writes C(gaudi3_scale.conf) and C(gaudi3_scale_gres.conf) beside C(slurm.conf). C(slurm.conf) must include the first
+    and C(gres.conf) the second; neither of them is changed.
+  - Writes the program for C(HealthCheckProgram) and a file of NHC checks below C(/etc/gaudi3_scale) if the host is one
+    of O(nodes).
+  - Refuses conflicting settings in the site's own files, with file and line.
   - A host without C(slurm.conf), or whose slurmd has only a copy of the controller's (configless), gets the program
-    alone.
-  - C(slurm.conf) is the one that the units of slurmctld and slurmd name, by C(-f) or E(SLURM_CONF), else the one below
-    the prefix of their programs or in C(/etc/slurm).
+    only.
+  - Uses the C(slurm.conf) that the units of slurmctld and slurmd name, with C(-f) or E(SLURM_CONF), or else the one
+    below the prefix of their programs or in C(/etc/slurm).
 options:
   nodes:
     description:
-      - What M(gaudi3.scale.slurm_node_info) has told of each node. With C(host), the host's name in the inventory, a
-        node that calls itself otherwise is refused, and so is any name that two of them have.
+      - Results of M(gaudi3.scale.slurm_node_info) from each node. With C(host), the inventory name, a node that reports
+        a different name is refused, and so is a name that two nodes share.
     type: list
     elements: dict
     required: true
   names:
     description:
-      - What hosts of O(nodes) are called in Slurm, by their names in the inventory, where that is not the same name
+      - Slurm names of hosts in O(nodes), as a mapping from inventory name, where they differ from the inventory name
         without its domain.
     type: dict
     default: {}
   node:
-    description: The name of this host in Slurm. Empty for one that runs no jobs.
+    description: "Slurm name of this host. Empty: it runs no jobs."
     type: str
     default: ""
   release:
-    description: The release that has to be running, for the health check.
+    description: Release that must be running, for the health check.
     type: str
     required: true
   cards:
-    description: Number of cards that the node has to have, for the health check.
+    description: Number of cards that the node must have, for the health check.
     type: int
     required: true
   health_check:
-    description: Whether Slurm is to run the health check.
+    description: Whether Slurm runs the health check.
     type: bool
     default: true
   interval:
-    description: Seconds between two of them, up to 65535.
+    description: Seconds between health checks, up to 65535.
     type: int
     default: 300
   drain:
-    description: Whether an unhealthy node takes itself out of service.
+    description: Whether an unhealthy node drains itself.
     type: bool
     default: true
   resume:
-    description: Whether it gives itself back once it is well, where nobody else has taken it out.
+    description: Whether it resumes itself once healthy, if nobody else has drained it.
     type: bool
     default: false
-  drain_share:
-    description: The part of all nodes that may have taken themselves out, and always one.
+  max_drained_fraction:
+    description: Maximum fraction of all nodes that may have drained themselves, always at least one node.
     type: float
     default: 0.1
   task_prolog:
-    description: The script of O(gaudi3.scale.hpu_flags#module:slurm_task_prolog). Empty sets no C(TaskProlog).
+    description: "Script of O(gaudi3.scale.hpu_flags#module:slurm_task_prolog). Empty: no C(TaskProlog)."
     type: str
     default: ""
   gres:
     description:
-      - What Slurm calls the cards, as V(hpu) or V(gpu:hl225).
-      - Empty takes the name that the site's C(gres.conf), its nodes or its C(GresTypes) have for Gaudi cards, else
-        V(hpu).
+      - Name of the cards in Slurm, such as V(hpu) or V(gpu:hl225).
+      - "Empty: the name that the site's C(gres.conf), nodes or C(GresTypes) use for Gaudi cards, else V(hpu)."
     type: str
     default: ""
   configuration:
-    description: The C(slurm.conf) of this host, where it is not found.
+    description: Path of C(slurm.conf) on this host, if not found automatically.
     type: str
     default: ""
   programs:
-    description: The directory of Slurm's programs on this host, where they are not found.
+    description: Directory of Slurm's programs on this host, if not found automatically.
     type: str
     default: ""
   venv:
-    description: Where the node library is. Only root may write it and what is in it, since root runs it.
+    description:
+      - Virtual environment with the node library. Only root may have write access to it and its contents, because root
+        runs it.
     type: path
     default: /opt/gaudi3_scale/venv
 attributes:
   check_mode:
     support: full
-    description: Tells what would change. What would be refused is refused.
+    description: Reports what would change. Everything that would be refused is refused.
   diff_mode:
     support: full
     description: Shows the files.
@@ -111,15 +112,15 @@ EXAMPLES = r"""
 
 RETURN = r"""
 reconfigure:
-  description: Whether Slurm has to read its configuration again.
+  description: Whether Slurm must read its configuration again.
   type: bool
   returned: success
 configless:
-  description: Whether this host has no C(slurm.conf) of its own.
+  description: Whether this host has no C(slurm.conf) of its own (configless).
   type: bool
   returned: success
 environment:
-  description: What Slurm's programs need in their environment on this host. Empty for a distribution's Slurm.
+  description: Environment that Slurm's programs need on this host. Empty for a distribution's Slurm.
   type: dict
   returned: success
 """
@@ -150,7 +151,7 @@ def main() -> None:
             "interval": {"type": "int", "default": 300},
             "drain": {"type": "bool", "default": True},
             "resume": {"type": "bool", "default": False},
-            "drain_share": {"type": "float", "default": 0.1},
+            "max_drained_fraction": {"type": "float", "default": 0.1},
             "task_prolog": {"type": "str", "default": ""},
             "gres": {"type": "str", "default": ""},
             "configuration": {"type": "str", "default": ""},

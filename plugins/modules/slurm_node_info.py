@@ -10,8 +10,8 @@ short_description: Report the slurm.conf entry of a node
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Reads the node's name in Slurm and its processors as C(slurmd -C) has them, its cards, and the memory that jobs may
-    have beside the huge pages. A name that slurmd's unit gives by C(-N) comes first. Changes nothing.
+  - Reads the node's Slurm name and its processors from C(slurmd -C), its cards, and the memory outside the huge pages,
+    which jobs may use. A name set with C(-N) in slurmd's unit takes precedence. Changes nothing.
 options:
   configuration:
     description: As O(gaudi3.scale.slurm_fragments#module:configuration).
@@ -24,10 +24,10 @@ options:
 attributes:
   check_mode:
     support: full
-    description: Only reads.
+    description: Read-only.
   diff_mode:
     support: none
-    description: Changes nothing, so there is nothing to show.
+    description: Changes nothing, so there is no diff.
 seealso:
   - module: gaudi3.scale.slurm_fragments
 author: The gaudi3.scale authors (@gaudi3-scale)
@@ -43,7 +43,7 @@ EXAMPLES = r"""
 RETURN = r"""
 node:
   description:
-    - C(name), C(processors), C(cards), C(devices) (files of the cards; empty where there are not as many as cards) and
+    - C(name), C(processors), C(cards), C(devices) (device files of the cards; empty unless there is one per card) and
       C(memory_mib). V(null) on a host without slurmd.
   type: dict
   returned: always

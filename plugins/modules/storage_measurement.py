@@ -6,32 +6,32 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: storage_measurement
-short_description: Measure a directory's combined rate for all nodes, and whether it is enough for a training
+short_description: Measure a directory's combined throughput for all nodes, and whether it is enough for a training job
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Runs M(gaudi3.scale.storage_rates) on all of O(hosts) at the same time, whatever Ansible's forks are - first a
-    sequential write, as of a checkpoint, then a sequential read of what was written, then reads of O(read_bytes) at
-    random places, as training data is read.
-  - With O(tokens_per_second), or the O(job) that has reported them, says whether the cards can be fed; with
-    O(parameters), how long a checkpoint takes, and with O(checkpoint_interval) whether that is short enough. Without
-    them it says what the storage would do.
-  - A node that fails in a phase is named, and in none that follows. The files are removed at the end.
-  - Reads may be answered by the memory of a server, which no option of a client prevents; with O(size) times O(files)
-    times the number of nodes above that memory they are not.
-  - Give it C(run_once). It runs on the controller, with each node's own connection and C(become).
+  - Runs M(gaudi3.scale.storage_rates) on all O(hosts) in parallel, regardless of Ansible's forks - first a sequential
+    write, as for a checkpoint, then a sequential read of these files, then random reads of O(read_bytes), as for
+    training data.
+  - With O(tokens_per_second), or the O(job) that has reported them, checks whether the cards can be fed. With
+    O(parameters), calculates the time of a checkpoint, and with O(checkpoint_interval) checks whether that is short
+    enough. Without them it reports what the storage could support.
+  - A node that fails in a phase is reported and takes no part in later phases. The files are removed at the end.
+  - Reads may be answered from a server's memory, which no client option prevents. They are not if O(size) times
+    O(files) times the number of nodes exceeds that memory.
+  - Run it with C(run_once). It runs on the controller and uses each node's connection and C(become).
 options:
   hosts:
-    description: Inventory names of the nodes, 128 at most.
+    description: Inventory names of the nodes, at most 128.
     type: list
     elements: str
     required: true
   directory:
-    description: The directory, the same on all nodes.
+    description: Directory, the same on all nodes.
     type: str
     required: true
   files:
-    description: Files of each node, each written and read by a process of its own; as many as the node has ranks.
+    description: Files per node, each written and read by a separate process. Use as many as ranks per node.
     type: int
     default: 8
   size:
@@ -43,52 +43,52 @@ options:
     type: str
     default: 1M
   read_bytes:
-    description: Size of a request at a random place, such as that of a window of training data.
+    description: Size of a random read, for example that of a window of training data.
     type: str
     default: 128K
   seconds:
-    description: Seconds of each phase.
+    description: Seconds per phase.
     type: int
     default: 15
   user:
-    description: The account that writes and reads.
+    description: Account that writes and reads.
     type: str
     default: gaudi
   install:
-    description: Whether to install the distribution's package C(fio) where it is missing.
+    description: Whether to install the distribution's package C(fio) if missing.
     type: bool
     default: true
   tokens_per_second:
-    description: What the whole job takes in. V(0) asks for nothing.
+    description: "Required tokens per second of the whole job. V(0): no requirement."
     type: float
     default: 0.0
   bytes_per_token:
-    description: Bytes that a token has in the files.
+    description: Bytes per token in the files.
     type: float
     default: 4.0
   job:
-    description: The training job whose last tokens/s are to be fed, in place of O(tokens_per_second).
+    description: Training job whose last tokens/s are used instead of O(tokens_per_second).
     type: str
     default: ""
   parameters:
-    description: Parameters of the model whose checkpoints are written. V(0) asks for nothing.
+    description: "Parameters of the model whose checkpoints are written. V(0): no requirement."
     type: float
     default: 0.0
   bytes_per_parameter:
-    description: Bytes that a parameter has in a checkpoint. Weights and both moments of Adam in float32 are 12.
+    description: Bytes per parameter in a checkpoint. Weights and both moments of Adam in float32 are 12.
     type: float
     default: 12.0
   checkpoint_interval:
-    description: Seconds between two checkpoints. V(0) asks for nothing.
+    description: "Seconds between checkpoints. V(0): no requirement."
     type: float
     default: 0.0
 attributes:
   check_mode:
     support: full
-    description: Nothing is measured.
+    description: Measures nothing.
   diff_mode:
     support: none
-    description: Nothing of the operator's is changed.
+    description: Changes no files of the operator.
 seealso:
   - module: gaudi3.scale.storage_rates
 author: The gaudi3.scale authors (@gaudi3-scale)
@@ -109,16 +109,16 @@ EXAMPLES = r"""
 RETURN = r"""
 rates:
   description:
-    - For V(write), V(read) and V(random_read) what each node measured, C(bytes_per_s), C(iops), C(p99_s), C(seconds),
+    - Results of each node for V(write), V(read) and V(random_read), with C(bytes_per_s), C(iops), C(p99_s), C(seconds),
       C(written) and C(file_system).
   type: dict
   returned: success
 failed_nodes:
-  description: One sentence for each node that could not be measured.
+  description: One error message for each node that could not be measured.
   type: dict
   returned: success
 needs:
-  description: What was asked for.
+  description: Requirements that were given.
   type: dict
   returned: success
 figures:
@@ -126,12 +126,12 @@ figures:
   type: dict
   returned: success
 says:
-  description: What the storage does, in sentences.
+  description: Summary of what the storage supports.
   type: list
   elements: str
   returned: success
 missed:
-  description: What it does not do and should.
+  description: Requirements that the storage does not meet.
   type: list
   elements: str
   returned: success

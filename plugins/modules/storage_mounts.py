@@ -9,23 +9,24 @@ module: storage_mounts
 short_description: Mount file systems for data sets and checkpoints with systemd, and set Lustre striping
 version_added: "1.0.0"
 description:
-  - Writes a mount unit of systemd for each of O(mounts), and mounts it. C(/etc/fstab) is not changed; what stands
-    there, or was mounted by somebody else, is refused.
-  - Nothing is formatted, nothing that lies at the place of a mount is hidden, and nothing that is in use is unmounted.
-  - One mount that fails stops no other; the task fails at the end and names each.
+  - Writes and starts a systemd mount unit for each of O(mounts). C(/etc/fstab) is not changed. A path that is listed
+    there, or that was mounted by other means, is refused.
+  - Formats nothing, hides no files below a mount point, and unmounts nothing that is in use.
+  - A mount that fails stops no other; the task fails at the end and names each failure.
 options:
   mounts:
-    description: The file systems.
+    description: File systems to mount.
     type: list
     elements: dict
     default: []
     suboptions:
       path:
-        description: Where, as a plain absolute path.
+        description: Mount point, as a plain absolute path.
         type: path
         required: true
       source:
-        description: Such as C(filer:/export/datasets), C(10.0.0.5@o2ib:/scratch) or C(/dev/disk/by-id/nvme-...).
+        description:
+          - Source, such as C(filer:/export/datasets), C(10.0.0.5@o2ib:/scratch) or C(/dev/disk/by-id/nvme-...).
         type: str
         default: ""
       type:
@@ -45,49 +46,49 @@ options:
         choices: [mounted, absent]
         default: mounted
       free:
-        description: What has to be left for O(user), such as C(2T), of the file system and of a quota of Lustre.
+        description: Minimum free space for O(user), such as C(2T), in the file system and in a Lustre quota.
         type: str
         default: "0"
   stripes:
-    description: Directories on Lustre, and how new files in them are laid out.
+    description: Lustre directories, and the layout of new files in them.
     type: list
     elements: dict
     default: []
     suboptions:
       path:
-        description: The directory.
+        description: Path of the directory.
         type: path
         required: true
       count:
-        description: Targets of a file; V(-1) for all. Refused where most files of the directory are smaller than 1 MiB.
+        description: Targets per file; V(-1) for all. Refused if most files in the directory are smaller than 1 MiB.
         type: int
         required: true
       size:
-        description: Bytes on each target in turn, a multiple of C(64K).
+        description: Stripe size in bytes, a multiple of C(64K).
         type: str
         default: 1M
   lustre_settings:
-    description: Settings of the client by C(lctl set_param), such as C(osc.*.max_dirty_mb). Set now and at every boot.
+    description: Lustre client settings for C(lctl set_param), such as C(osc.*.max_dirty_mb). Set now and at every boot.
     type: dict
     default: {}
   lustre_packages:
-    description: Packages that have the client of Lustre, installed where a mount needs them and they are missing.
+    description: Packages of the Lustre client, installed if a mount needs them and they are missing.
     type: list
     elements: str
     default: []
   local_places:
-    description: Directories that must not come to lie on a network's file system, such as a recipe cache.
+    description: Directories that must not be on a network file system, such as a recipe cache.
     type: list
     elements: path
     default: [/var/lib/gaudi3_scale]
   user:
-    description: The account of jobs, whose room is looked at.
+    description: Account of jobs, whose free space is checked.
     type: str
     default: gaudi
 attributes:
   check_mode:
     support: full
-    description: Servers are asked whether they answer; nothing is installed, written or mounted.
+    description: Checks whether servers respond; nothing is installed, written or mounted.
   diff_mode:
     support: full
     description: Shows units, packages, mounts, stripes and settings.
@@ -114,7 +115,9 @@ EXAMPLES = r"""
 
 RETURN = r"""
 mounts:
-  description: For each that is mounted C(path), C(source), C(type) and C(left_bytes), what the account may still write.
+  description:
+    - Mounted file systems, each with C(path), C(source), C(type) and C(left_bytes), the space that the account can
+      still use.
   type: list
   elements: dict
   returned: always

@@ -9,29 +9,28 @@ module: storage_rates
 short_description: Measure a node's read and write rates in a directory with fio
 version_added: "1.0.0"
 description:
-  - Runs one O(phase) of C(fio) in O(directory), as O(user), with direct I/O, so that the node's memory answers nothing.
-    It ends after O(seconds), whatever the storage does.
-  - V(write) fills files of its own, whose names begin with C(.gaudi3_scale_storage). V(read) and V(random_read) read
-    what was written, so give them O(size) as RV(written) says. V(remove) removes the files, and so does a phase that
-    fails.
-  - A directory in memory is refused, and one that has less room than the files need and 1 GiB.
-  - To have several nodes measure at the same time, with a verdict, use M(gaudi3.scale.storage_measurement).
+  - Runs one O(phase) of C(fio) in O(directory), as O(user), with direct I/O, so the node's page cache is not involved.
+    It ends after O(seconds), however slow the storage is.
+  - V(write) fills new files whose names start with C(.gaudi3_scale_storage). V(read) and V(random_read) read what was
+    written, so set O(size) to RV(written). V(remove) removes the files, and so does a phase that fails.
+  - A directory in memory is refused, and so is one with less free space than the files need plus 1 GiB.
+  - To measure several nodes in parallel, with a verdict, use M(gaudi3.scale.storage_measurement).
 options:
   directory:
-    description: The directory, on whatever file system.
+    description: Directory to measure, on any file system.
     type: path
     required: true
   phase:
-    description: What to do.
+    description: Phase to run.
     type: str
     choices: [write, read, random_read, remove]
     required: true
   node:
-    description: What the files are named after, so that no two nodes open the same.
+    description: Name used in the file names, so that no two nodes open the same files.
     type: str
     required: true
   files:
-    description: Number of files, each with a process of its own.
+    description: Number of files, each with a separate process.
     type: int
     default: 8
   size:
@@ -39,28 +38,28 @@ options:
     type: int
     default: 1073741824
   block:
-    description: Bytes of one request.
+    description: Bytes per request.
     type: int
     default: 1048576
   seconds:
-    description: Seconds that the phase lasts, after two in which it begins.
+    description: Seconds per phase, after two seconds of ramp-up.
     type: int
     default: 15
   user:
-    description: The account that writes and reads.
+    description: Account that writes and reads.
     type: str
     default: gaudi
   install:
-    description: Whether to install the distribution's package C(fio) where it is missing.
+    description: Whether to install the distribution's package C(fio) if missing.
     type: bool
     default: true
 attributes:
   check_mode:
     support: full
-    description: Nothing is measured, and RV(bytes_per_s) is missing.
+    description: Measures nothing, and RV(bytes_per_s) is missing.
   diff_mode:
     support: full
-    description: Shows the package that is installed. The files are gone at the end, and no change.
+    description: Shows the package that is installed. The files are removed at the end and do not count as a change.
 seealso:
   - module: gaudi3.scale.storage_measurement
 author: The gaudi3.scale authors (@gaudi3-scale)
@@ -75,7 +74,7 @@ EXAMPLES = r"""
   become: true
   register: written
 
-- name: Remove the written settings
+- name: Remove the files
   gaudi3.scale.storage_rates:
     directory: /mnt/checkpoints
     phase: remove
@@ -85,27 +84,27 @@ EXAMPLES = r"""
 
 RETURN = r"""
 bytes_per_s:
-  description: Bytes a second, over all files.
+  description: Bytes per second, over all files.
   type: float
   returned: when measured
 iops:
-  description: Requests a second, over all files.
+  description: Requests per second, over all files.
   type: float
   returned: when measured
 p99_s:
-  description: Seconds within which 99 of 100 requests ended, of the slowest file.
+  description: 99th percentile latency in seconds, of the slowest file.
   type: float
   returned: when measured
 seconds:
-  description: Seconds that were measured.
+  description: Measured seconds.
   type: float
   returned: when measured
 written:
-  description: Bytes of each file that may be read.
+  description: Bytes of each file that can be read.
   type: int
   returned: when measured
 file_system:
-  description: Type of the file system as stat(1) calls it.
+  description: Type of the file system, as reported by stat(1).
   type: str
   returned: when measured
 """

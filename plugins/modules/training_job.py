@@ -11,65 +11,66 @@ module: training_job
 short_description: Start or stop one node's worker group of a distributed training job
 version_added: "1.0.0"
 description:
-  - Runs C(torchrun) as a systemd unit, so that the job outlives SSH, the controller and a job limit of AWX. The same
-    options run it through Slurm or through C(mpirun) of Open MPI; see O(engine).
-  - A job is known by its name. Starting a name that runs, or that has ended well, with the same description changes
-    nothing. One that failed or was stopped is started again, and so is one whose description is a new one.
-  - Another description for a job that runs is refused, and the difference is named, unless O(replace=true).
+  - Runs C(torchrun) as a systemd unit, so the job outlives SSH, the controller and AWX's job timeout. The same options
+    run it through Slurm or Open MPI's C(mpirun); see O(engine).
+  - A job is identified by its name. Starting a job that runs or has succeeded with the same description changes
+    nothing. A failed or stopped job is started again, and so is a finished job with a new description.
+  - A different description for a running job is refused, and the difference is reported, unless O(replace=true).
   - Run this on every node of O(hosts) with the same options; only O(host) differs.
 options:
   state:
     description:
       - V(started) runs the job until it ends.
-      - V(prepared) sees that the node has what the job needs, makes its directories, and starts nothing. Run it on all
-        nodes before V(started), so that a job is started on none while one of them cannot run it.
-      - V(stopped) ends every process of it on this node, and fails if one is left.
-      - V(absent) also forgets its description. Checkpoints and logs are kept.
+      - V(prepared) checks the node's requirements, creates the job's directories, and starts nothing. Run it on all
+        nodes before V(started), so that the job starts on no node while one of them cannot run it.
+      - V(stopped) stops all processes of the job on this node, and fails if one is left.
+      - V(absent) also removes its description. Checkpoints and logs are kept.
     type: str
     choices: [prepared, started, stopped, absent]
     default: started
   restart:
-    description: Start a job again that runs or has ended well with the same description.
+    description: Restart a job that runs or has succeeded with the same description.
     type: bool
     default: false
   replace:
-    description: End a job of this name that runs with another description, and start this one in its place.
+    description: Stop a running job of this name that has a different description, and start this one instead.
     type: bool
     default: false
   engine:
     description:
-      - What starts the ranks. V(torchrun) is one agent on each node, as a systemd unit.
+      - Engine that starts the ranks. V(torchrun) is one agent on each node, as a systemd unit.
       - V(slurm) is one batch job, submitted on the first of O(hosts), which needs Slurm's commands. On the other nodes
-        O(state=started) is O(state=prepared). The job is found by its name in Slurm, from any host.
-      - V(mpirun) is one systemd unit on the first of O(hosts), which reaches the other nodes by ssh as O(user). There
-        O(state=started) is O(state=prepared).
+        O(state=started) does the same as O(state=prepared). The job is found by its name in Slurm, from any host.
+      - V(mpirun) is one systemd unit on the first of O(hosts), which reaches the other nodes over ssh as O(user). On
+        those O(state=started) does the same as O(state=prepared).
     type: str
     choices: [torchrun, slurm, mpirun]
     default: torchrun
   bind:
     description:
-      - To which cores each rank of a node is bound, with all that it starts. A share is of physical cores, with all
-        their SMT siblings. E(OMP_NUM_THREADS) is their number, unless O(environment) or O(environment_files) set it.
-      - V(numa) binds a rank to its share of the cores of its card's NUMA node, so that its memory is there too. Where
-        the kernel names no such node it is as V(cores). With O(device=cpu) ranks are spread over all NUMA nodes.
-      - V(cores) shares out all cores in the order of the ranks.
+      - Cores to bind each rank of a node and its child processes to. Cores are divided as physical cores with all their
+        SMT siblings. E(OMP_NUM_THREADS) is set to their number, unless O(environment) or O(environment_files) set it.
+      - V(numa) binds a rank to its share of the cores of its card's NUMA node, so that its memory is there too. If the
+        kernel reports no such node, it is the same as V(cores). With O(device=cpu) ranks are spread over all NUMA
+        nodes.
+      - V(cores) divides all cores in the order of the ranks.
       - V(none) binds nothing.
-      - More ranks than cores to share are refused.
-      - Where O(mpi.cores_per_rank) is set, C(mpirun) binds the ranks instead. With O(slurm.cpus_per_rank) Slurm chooses
-        the cores, which are then shared out as with V(cores).
+      - More ranks than available cores are refused.
+      - With O(mpi.cores_per_rank), C(mpirun) binds the ranks instead. With O(slurm.cpus_per_rank) Slurm chooses the
+        cores, which are then divided as with V(cores).
     type: str
     choices: [numa, cores, none]
     default: numa
   slurm:
-    description: What only Slurm is told.
+    description: Options for Slurm only.
     type: dict
     suboptions:
       partition:
-        description: Partition; Slurm's default one without it. Several with commas between.
+        description: Partition. Several are separated by commas. By default Slurm's default partition.
         type: str
         default: ""
       account:
-        description: Account that the time is charged to.
+        description: Account to charge.
         type: str
         default: ""
       qos:
@@ -77,308 +78,314 @@ options:
         type: str
         default: ""
       time_limit:
-        description: Minutes, hours:minutes:seconds or days-hours:minutes:seconds; the partition's without it.
+        description:
+          - Time limit as minutes, hours:minutes:seconds or days-hours:minutes:seconds. By default that of the
+            partition.
         type: str
         default: ""
       signal_ahead:
         description:
-          - Seconds before the time limit at which the ranks get C(SIGTERM), to write a checkpoint. At least 60.
-          - With O(slurm.requeue) the job then goes on from it in another allocation, unless it was done.
+          - Seconds before the time limit at which the ranks get C(SIGTERM) to write a checkpoint. At least 60.
+          - With O(slurm.requeue) the job then resumes from it in another allocation, unless it was finished.
         type: int
         default: 300
       requeue:
-        description: Go on after the time limit, a lost node and preemption.
+        description: Resume after the time limit, a lost node or preemption.
         type: bool
         default: true
       requeue_limit:
-        description: How often a job may resume.
+        description: Maximum number of times that the job resumes.
         type: int
         default: 100
       nodes:
         description:
-          - V(hosts) asks for the nodes in O(hosts), by these names, and keeps the order of the ranks.
-          - V(any) asks for as many of any, so that another node can take the place of a lost one. O(log_directory),
-            O(state_directory) and the program then belong on a shared file system.
+          - V(hosts) requests the nodes in O(hosts), by these names, and keeps the order of the ranks.
+          - V(any) requests the same number of any nodes, so that another node can replace a lost one. O(log_directory),
+            O(state_directory) and the program must then be on a shared file system.
         type: str
         default: hosts
       gres:
         description:
-          - Name of the cards in C(gres.conf), with a type as in C(gpu:hl225).
-          - Without it that by which Slurm's nodes have Gaudi cards, else C(hpu), or C(gpu) with O(device=cuda).
+          - Name of the cards in C(gres.conf), optionally with a type as in C(gpu:hl225).
+          - By default the name that Slurm's nodes use for Gaudi cards, else C(hpu), or C(gpu) with O(device=cuda).
         type: str
         default: ""
       cpus_per_rank:
-        description: Processors of each rank. With 0 the job has its nodes for itself, with all processors and memory.
+        description: "CPUs per rank. V(0): the job has its nodes exclusively, with all CPUs and memory."
         type: int
         default: 0
       array:
         description:
-          - A sweep. Each item has further arguments of O(command) for one point, which runs as a job of its own with a
-            port of its own from O(rendezvous_port) on and directories of its own, as C(point-0).
+          - A sweep. Each item has additional arguments of O(command) for one point, which runs as a separate job with a
+            separate port from O(rendezvous_port) on and separate directories, such as C(point-0).
         type: list
         elements: list
         default: []
       array_limit:
-        description: How many points run at once; 0 for no limit.
+        description: Maximum number of points that run at once; 0 for no limit.
         type: int
         default: 0
       arguments:
-        description: Further options of C(sbatch), each one word such as C(--reservation=night).
+        description: More options of C(sbatch), one argument per item, such as C(--reservation=night).
         type: list
         elements: str
         default: []
   mpi:
-    description: What only C(mpirun) is told.
+    description: Options for C(mpirun) only.
     type: dict
     suboptions:
       mpirun:
-        description: The program. It has to be Open MPI's and on every node; its version decides how it is told things.
+        description:
+          - Path of C(mpirun). It must be Open MPI's and exist on every node; its version determines how options are
+            passed to it.
         type: str
         default: mpirun
       addresses:
-        description: Addresses of O(hosts), in their order, where their names do not resolve on the first one.
+        description: Addresses of O(hosts), in the same order, if their names do not resolve on the first host.
         type: list
         elements: str
         default: []
       cores_per_rank:
         description:
-          - Lets C(mpirun) bind each rank to so many cores, of the sockets in the order of the ranks. O(bind) then does
-            nothing.
-          - 0 leaves it to O(bind).
+          - Number of cores that C(mpirun) binds each rank to, from the sockets in rank order. O(bind) then has no
+            effect.
+          - "V(0): O(bind) applies."
         type: int
         default: 0
       sockets_per_node:
-        description: Sockets over which the ranks of a node are spread when they are bound.
+        description: Sockets to spread a node's ranks over when they are bound.
         type: int
         default: 2
       network:
-        description: Subnet that Open MPI itself uses, as 192.0.2.0/24.
+        description: Subnet that Open MPI uses for its own communication, such as 192.0.2.0/24.
         type: str
         default: ""
       ssh_port:
-        description: Port of the ssh servers; 0 for ssh's own choice.
+        description: Port of the ssh servers; 0 for ssh's default.
         type: int
         default: 0
       prefix:
-        description: Where Open MPI is installed on the other nodes, if it is not on their search path.
+        description: Installation prefix of Open MPI on the other nodes, if it is not in their search path.
         type: str
         default: ""
       arguments:
-        description: Further options of C(mpirun), each one word that begins with a dash.
+        description: More options of C(mpirun), one argument per item, each starting with a dash.
         type: list
         elements: str
         default: []
   supervision:
     description:
-      - How the job outlives its nodes. A supervisor runs on each of O(hosts) and O(supervision.spares), up to 64 nodes
-        with O(supervision.witness), also while the controller is gone. It ends all ranks when one dies, starts them
-        again from their last checkpoint, and lets a spare take a lost node's place.
+      - Fault tolerance of the job. A supervisor runs on each of O(hosts) and O(supervision.spares), up to 64 nodes with
+        O(supervision.witness), also while the controller is down. When a rank dies, it stops all ranks, restarts them
+        from their last checkpoint, and replaces a lost node with a spare.
       - For O(engine=torchrun) only. Without it C(torchrun) alone runs each node's worker group, and nothing is
         restarted.
-      - Options with a time are in seconds.
+      - Times are in seconds.
     type: dict
     suboptions:
       spares:
-        description: Nodes that stand by, in the order in which they are taken.
+        description: Spare nodes, in the order in which they are used.
         type: list
         elements: str
         default: []
       witness:
         description:
-          - A node that votes with O(hosts) on how the job continues and has no ranks of it. With it a job of two hosts
-            outlives the loss of either one. It needs O(user), C(gaudi3_scale) and the control port, and no cards.
-          - Empty for none.
+          - Node that votes with O(hosts) on how the job continues and has no ranks. With it a job of two hosts survives
+            the loss of either one. It needs O(user), C(gaudi3_scale) and the control port, but no cards.
+          - "Empty: none."
         type: str
         default: ""
       addresses:
         description:
-          - Addresses of O(hosts), then of the spares and the witness, by which they reach each other; else their names.
+          - Addresses of O(hosts), then of the spares and the witness, for their communication. By default their names.
         type: list
         elements: str
         default: []
       control_port:
-        description: UDP port by which supervisors speak with each other; 0 for the one after O(rendezvous_port).
+        description: UDP port for communication between supervisors; 0 for the one after O(rendezvous_port).
         type: int
         default: 0
       min_nodes:
-        description: The lowest number of nodes with which the job continues if no spare is left; 0 for as many as
-          O(hosts).
+        description:
+          - Minimum number of nodes with which the job continues if no spare is left; 0 for as many as O(hosts).
         type: int
         default: 0
       max_restarts:
         description:
-          - How often the ranks are started again at most, after a failure, a hang, or a run that got no further than
-            the ones before it. Nodes that are lost, go down or come back while the job gets further do not count.
-          - It does not matter whether the program reports its steps. Where it does not, nobody knows that a run got
-            further than the ones before it, and every restart counts.
+          - Maximum number of restarts after a failure, a hang, or a run that got no further than those before it. Nodes
+            that are lost, shut down or return while the job makes progress do not count.
+          - This applies whether or not the program reports its steps. If it does not, progress cannot be detected, and
+            every restart counts.
         type: int
         default: 3
       min_runtime:
         description:
-          - Ranks that fail sooner after their start, without a step further than before, have failed early. The third
-            early failure in a row ends the job, whatever O(supervision.max_restarts) still allows.
+          - Seconds before which ranks that fail without progress count as an early failure. The third early failure in
+            a row ends the job, whatever O(supervision.max_restarts) still allows.
           - With 0 no failure is early.
         type: int
         default: 60
       lost_after:
         description:
-          - A node that is not heard for so long is lost; at least 3. Its own ranks are ended before, after eight tenths
-            of it, also where its supervisor hangs (C(WatchdogSec) of the unit).
+          - Seconds without contact after which a node is lost; at least 3. The node stops its own ranks earlier, after
+            eight tenths of this time, even if its supervisor hangs (C(WatchdogSec) of the unit).
         type: int
         default: 10
       join_timeout:
-        description: How long too few nodes wait for another one before the job fails.
+        description: Seconds that too few nodes wait for another one before the job fails.
         type: int
         default: 600
       hang_timeout:
-        description: A job whose ranks all make no step for so long hangs; 0 looks for none.
+        description: Seconds without a step on any rank after which the job counts as hung; 0 disables the check.
         type: int
         default: 1800
       start_timeout:
         description:
-          - The same for the first step; 0 for no limit.
-          - For the built-in trainer, and for a program that has a file in E(GAUDI3_SCALE_PROGRESS_DIR) or has told a
-            step before. Any other one may be one that tells none.
+          - Seconds without a first step after which the job counts as hung; 0 for no limit.
+          - Applies to the built-in trainer, and to a program that has a file in E(GAUDI3_SCALE_PROGRESS_DIR) or has
+            reported a step before. Other programs might not report steps at all.
         type: int
         default: 0
       failure_grace:
-        description: Between SIGTERM and SIGKILL of the ranks after another one has died.
+        description: Seconds between SIGTERM and SIGKILL of the ranks after another rank has died.
         type: int
         default: 1
       straggler_ratio:
-        description: A node that takes so many times the median time for its own part of a step is named; 0 names none.
+        description:
+          - Report a node as a straggler if its own part of a step takes this many times the median; 0 disables it.
         type: float
         default: 1.3
       exclude_stragglers:
-        description: Leave such a node out at the next restart, where a spare or O(supervision.min_nodes) allows it.
+        description: Exclude stragglers at the next restart, if a spare or O(supervision.min_nodes) allows it.
         type: bool
         default: false
       grow_after:
         description:
-          - A job that continues with fewer nodes than O(hosts) has ends its ranks as for a stop, so that they write a
-            checkpoint, and begins again with a node that has stood by for so long; 0 waits for the next restart.
-          - For a node that is lost again the time doubles, each time.
+          - Seconds that a node must have stood by before a job with fewer nodes than O(hosts) stops its ranks, so that
+            they write a checkpoint, and restarts with that node; 0 waits for the next restart.
+          - The time doubles for a node each time it is lost again.
         type: int
         default: 60
   key:
     description:
-      - Secret of a run that another node has begun, which this one joins; C(key) in C(supervision.json) there.
-      - Without it this node begins a run with a secret of its own.
+      - Secret of a run that another node has started, for this node to join; C(key) in C(supervision.json) there.
+      - Without it this node starts a run with a new secret.
     type: str
   new_key:
     description:
-      - Secret of the run that this node begins; on a node where the job runs, or has ended well, it changes nothing.
-      - Nodes that are given the same one can begin a run all at once.
+      - Secret of the run that this node starts. It changes nothing on a node where the job runs or has succeeded.
+      - Nodes with the same secret can all start the run at once.
     type: str
   controller_time:
-    description: The controller's time in seconds since 1970, with which RV(clock_offset) is made.
+    description: The controller's time in seconds since 1970, used for RV(clock_offset).
     type: float
   global_batch_size:
     description:
-      - Samples of one optimizer step over all ranks, which they have to be able to share alike. 0 for unknown.
-      - The ranks find it as E(GAUDI3_SCALE_GLOBAL_BATCH_SIZE).
+      - "Samples per optimizer step over all ranks. They must be divisible evenly among the ranks. 0: unknown."
+      - The ranks get it as E(GAUDI3_SCALE_GLOBAL_BATCH_SIZE).
     type: int
     default: 0
   checkpoint_directory:
     description:
-      - Directory for checkpoints, which has to be there on each node and to be writable by O(user). The ranks find it
-        as E(GAUDI3_SCALE_JOB_DIR). Without it the job's own directory below O(state_directory) is.
-      - A job with O(supervision) whose O(command) is not the built-in trainer has its checkpoints there, and no other
-        job has. Where each node has its own, the newest whole one is copied to those that lack it before the ranks
-        start.
+      - Directory for checkpoints. It must exist on each node and be writable by O(user). The ranks get it as
+        E(GAUDI3_SCALE_JOB_DIR). By default the job's directory below O(state_directory).
+      - A job with O(supervision) whose O(command) is not the built-in trainer must keep its checkpoints there, and no
+        other job may use the directory. If each node has a local directory, the newest complete checkpoint is copied to
+        nodes that lack it before the ranks start.
     type: path
     default: ""
   allowed_networks:
     description:
-      - Addresses and networks, such as V(10.0.0.0/24), with which the job may speak. They have to hold its nodes, its
-        storage and whatever it asks for data; the node itself is always among them. None for no limit.
-      - They become C(IPAddressAllow) of the job's unit beside C(IPAddressDeny=any). A container that may load no BPF
-        does not enforce them. With O(engine=slurm) they are refused, since Slurm starts the ranks itself.
+      - "Addresses and networks, such as V(10.0.0.0/24), that the job may communicate with. They must include its nodes,
+        its storage and its data sources; the node itself is always included. Empty: no limit."
+      - They become C(IPAddressAllow) of the job's unit together with C(IPAddressDeny=any). A container that may load no
+        BPF does not enforce them. Refused with O(engine=slurm), because Slurm starts the ranks itself.
     type: list
     elements: str
     default: []
   hosts:
     description:
-      - Names of all nodes of the job in the order of their ranks. The first one holds rank 0.
+      - Names of all nodes of the job in rank order. The first one has rank 0.
       - Required when O(state=started) or O(state=prepared).
     type: list
     elements: str
   host:
     description:
-      - The name of this node in O(hosts) or O(supervision.spares), or O(supervision.witness).
+      - Name of this node in O(hosts) or O(supervision.spares), or O(supervision.witness).
       - Required when O(state=started) or O(state=prepared).
     type: str
   processes_per_node:
     description:
-      - Ranks on each node. Required when O(state=started) or O(state=prepared).
-      - With O(device=hpu) fewer than the node has cards are refused unless C(HABANA_VISIBLE_MODULES) in O(environment)
-        names the cards, or Slurm allots them (O(engine=slurm)).
+      - Ranks per node. Required when O(state=started) or O(state=prepared).
+      - With O(device=hpu), fewer ranks than cards are refused unless C(HABANA_VISIBLE_MODULES) in O(environment)
+        selects the cards, or Slurm allocates them (O(engine=slurm)).
     type: int
   cards:
     description:
-      - How many cards this node has; more processes are refused unless O(device=cpu).
-      - Counted on the PCI bus when this is omitted and O(device=hpu).
+      - Number of cards on this node; more ranks are refused unless O(device=cpu).
+      - By default counted on the PCI bus with O(device=hpu).
     type: int
   rendezvous_address:
     description:
-      - Address by which every node reaches the first one of O(hosts).
+      - Rendezvous address, the address of the first of O(hosts) as reached from every node.
       - Required when O(state=started) or O(state=prepared).
     type: str
   rendezvous_port:
-    description: Port on the first node; it has to be free there.
+    description: Rendezvous port on the first node. It must be free there.
     type: int
     default: 29500
   command:
     description:
-      - What each rank runs, one word per item. A script's path or V(-m) and a module, then arguments.
-      - Every word reaches the program as it is; nothing in it is expanded.
+      - Command of each rank, one argument per item. A script's path or V(-m) and a module, then arguments.
+      - Arguments are passed to the program unchanged, without any expansion.
       - Required when O(state=started) or O(state=prepared).
     type: list
     elements: str
   environment:
     description:
-      - Variables of the job, which win over those in O(environment_files).
-      - E(GAUDI3_SCALE_JOB), E(GAUDI3_SCALE_JOB_DIR) (for checkpoints) and E(GAUDI3_SCALE_METRICS) (JSON lines from
-        rank 0) are set by the job. E(GLOO_SOCKET_IFNAME) and E(HCCL_SOCKET_IFNAME) name the interface towards the
-        first node unless they are given here.
-      - Where the files set C(PT_HPU_RECIPE_CACHE_CONFIG), the job gets a directory of its own below that cache, unless
-        it is given here.
+      - Environment variables of the job. They override those in O(environment_files).
+      - The job sets E(GAUDI3_SCALE_JOB), E(GAUDI3_SCALE_JOB_DIR) (for checkpoints) and E(GAUDI3_SCALE_METRICS) (JSON
+        lines from rank 0). E(GLOO_SOCKET_IFNAME) and E(HCCL_SOCKET_IFNAME) are set to the interface towards the first
+        node, unless given here.
+      - If the files set C(PT_HPU_RECIPE_CACHE_CONFIG), the job gets a separate directory below that cache, unless it is
+        given here.
     type: dict
     default: {}
   environment_files:
     description:
-      - Files of variables as systemd reads them. One with a C(-) before its path may be missing.
-      - The node's flags with the paths of the vendor's software are in the default; name it first beside your own.
-      - One that another account than root's may write is read with the rights of O(user).
+      - Environment files in systemd's format. A C(-) before a path makes that file optional.
+      - The default holds the node's flags and the paths of the vendor's software. When you add files, list it first.
+      - A file that accounts other than root can write is read with the permissions of O(user).
     type: list
     elements: str
     default: ["-/etc/gaudi3_scale/environment"]
   venv:
     description:
-      - The virtual environment with C(bin/torchrun).
-      - With O(supervision) also the one that runs the supervisor, if C(gaudi3_scale) is in it. Else that of
-        V(/opt/gaudi3_scale/venv) runs it.
+      - Virtual environment with C(bin/torchrun).
+      - With O(supervision) it also runs the supervisor, if it contains C(gaudi3_scale). Otherwise
+        V(/opt/gaudi3_scale/venv) does.
     type: path
     default: /opt/gaudi3_scale/venv
   working_directory:
     description:
-      - Directory in which the ranks start. Relative paths of the program are below it.
-      - The job's own directory RV(job_directory) on each node when empty, whatever O(checkpoint_directory) is.
+      - Working directory of the ranks. Relative paths of the program start here.
+      - "Empty: the job's directory RV(job_directory) on each node, regardless of O(checkpoint_directory)."
     type: path
     default: ""
   user:
     description:
-      - Account that runs the job; it gets the job's directories.
-      - The role P(gaudi3.scale.gaudi_venv#role) makes the default one.
+      - Account that runs the job and owns the job's directories.
+      - The role P(gaudi3.scale.gaudi_venv#role) creates the default account.
     type: str
     default: gaudi
   device:
-    description: What the ranks compute on. Decides only how O(processes_per_node) is checked.
+    description: Device that the ranks compute on. It affects only how O(processes_per_node) is checked.
     type: str
     choices: [hpu, cuda, cpu]
     default: hpu
   stop_timeout:
-    description: Seconds between asking a job to stop and killing what is left of it. In them it writes a checkpoint.
+    description:
+      - Seconds between asking a job to stop and killing what is left of it. The job writes a checkpoint in this time.
     type: int
     default: 60
 extends_documentation_fragment:
@@ -387,14 +394,14 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 attributes:
   check_mode:
     support: full
-    description: Shows what would be run. What the node has to bring (venv, script, free port) is not looked at.
+    description: Shows what would run. The node's requirements (venv, script, free port) are not checked.
   diff_mode:
     support: full
-    description: Shows the unit, the job's environment and its description, without what sounds like a secret.
+    description: Shows the unit, the job's environment and its description, without values that look like secrets.
 notes:
-  - The environment of a job and its description are readable by root only. Where they are shown, in results, with
-    C(--diff) and in check mode, values of variables that sound like secrets (as C(*_KEY) and C(*_TOKEN)) are left out.
-  - What a supervisor is told is readable by O(user) only, has the secret of the run, and is never shown.
+  - The environment of a job and its description are readable only by root. In results, with C(--diff) and in check
+    mode, values of variables whose names look like secrets (such as C(*_KEY) and C(*_TOKEN)) are omitted.
+  - A supervisor's control file is readable only by O(user), contains the secret of the run, and is never shown.
 seealso:
   - module: gaudi3.scale.training_job_info
   - module: gaudi3.scale.training_job_follow
@@ -435,9 +442,8 @@ EXAMPLES = r"""
 RETURN = r"""
 state:
   description:
-    - How the worker group stands now; V(running) also in check mode for one that would be started, and for a job that
-      waits in Slurm's queue. V(prepared) where nothing runs yet, or where the engine reaches this node from the first
-      one.
+    - State of the worker group. V(running) also in check mode for one that would be started, and for a job that waits
+      in Slurm's queue. V(prepared) if nothing runs yet, or if the engine reaches this node from the first one.
   returned: success
   type: str
   sample: running
@@ -447,13 +453,13 @@ unit:
   type: str
   sample: gaudi3-scale-job-llama.service
 argv:
-  description: The program that is started on this node. Empty where none is.
+  description: "Command that is started on this node. Empty: none."
   returned: success
   type: list
   elements: str
 launch:
   description:
-    - What is, or in check mode would be, run on this node. Values of variables that sound like secrets are not shown.
+    - What is run on this node, or would be in check mode. Values of variables that look like secrets are not shown.
     - Empty unless O(state=started) or O(state=prepared).
   returned: success
   type: dict
@@ -466,42 +472,42 @@ launch:
       type: list
       elements: str
     environment:
-      description: The job's own variables.
+      description: Variables set by the job.
       type: dict
     file:
       description: Path of the unit, or of the batch script.
       type: str
     text:
-      description: What is in it.
+      description: Content of the file.
       type: str
     binding:
       description:
-        - What each rank of this node is bound to, as the node stands now. Empty where ranks are not bound by O(bind),
-          and where Slurm will choose the nodes or the cores.
+        - Binding of each rank of this node, in the node's current state. Empty if ranks are not bound by O(bind), or if
+          Slurm will choose the nodes or the cores.
       type: list
       elements: dict
       contains:
         local_rank:
-          description: The rank among those of this node.
+          description: Local rank.
           type: int
         numa_node:
-          description: NUMA node of its cores. V(null) where they are of several, or the kernel names none.
+          description: NUMA node of its cores. V(null) if they are on several, or the kernel reports none.
           type: int
         cpus:
-          description: Its processors, as C(taskset -c) takes them.
+          description: Its CPUs, in the format of C(taskset -c).
           type: str
           sample: 0-7,64-71
         cores:
-          description: How many physical cores these are.
+          description: Number of physical cores.
           type: int
 run:
-  description: Name of the run that nodes with supervisors make together. Empty where there is none.
+  description: "Name of the run that nodes with supervisors share. Empty: none."
   returned: success
   type: str
   sample: 5f1f3c9a0d4b7e21
 library:
   description:
-    - Version of C(gaudi3_scale) that this node's supervisor is of; all nodes of a run have to have the same.
+    - Version of C(gaudi3_scale) in this node's supervisor. All nodes of a run must have the same.
     - Empty without O(supervision).
   returned: success
   type: str
@@ -511,34 +517,34 @@ clock_offset:
   returned: success
   type: float
 control_directory:
-  description: Where what the job is told is kept, which is root's.
+  description: Directory of the job's control files, owned by root.
   returned: success
   type: str
   sample: /var/lib/gaudi3_scale/control/llama
 job_directory:
-  description: Where the job keeps its checkpoints.
+  description: Directory of the job's checkpoints.
   returned: success
   type: str
   sample: /var/lib/gaudi3_scale/jobs/llama
 log_directory:
-  description: Where C(metrics.jsonl) and the ranks' logs are.
+  description: Directory of C(metrics.jsonl) and the ranks' logs.
   returned: success
   type: str
   sample: /var/log/gaudi3_scale/jobs/llama
 jobs:
-  description: The names of the jobs that this node knows.
-  returned: when O(state=stopped) and it does not know this one
+  description: Names of the jobs known on this node.
+  returned: with O(state=stopped), if the node does not know this job
   type: list
   elements: str
   sample: [llama]
 remarks:
-  description: What is worth knowing of this node's part before it is measured, one message each.
-  returned: when it is prepared
+  description: Remarks on this node's part that do not need a measurement, one message each.
+  returned: with O(state=prepared)
   type: list
   elements: str
 differences:
-  description: In what a running job differs from what was asked for.
-  returned: when a start is refused for it
+  description: Differences between a running job and the requested one.
+  returned: when a start is refused because of them
   type: list
   elements: str
 """

@@ -12,63 +12,64 @@ version_added: "1.0.0"
 description:
   - Prints a line for each new metric of rank 0, such as step, loss, tokens per second and time left, until the job has
     ended on all O(hosts).
-  - Of a job with supervisors it also shows what they do - restarts, nodes that are lost and replaced, hangs. They end
-    and restart the job by themselves. The task fails when it is over and has not succeeded.
-  - As soon as a node says that its worker group of a job without supervisors has failed, ends the job on the others.
-    Nothing else ends a job here. Nodes that do not answer are waited for.
-  - A failure is reported with the rank that failed first - its node, exception and last lines, and where its log is.
-  - One task follows all nodes, so run it with C(run_once). With a task on each host, hosts beyond C(forks) would not be
-    looked at before the job has ended on the first ones.
-  - A job continues when the task, the play or the controller is interrupted. Run the task again to follow it further.
+  - For a job with supervisors it also shows restarts, lost and replaced nodes, and hangs. Supervisors stop and restart
+    the job automatically. The task fails if the job ends without success.
+  - For a job without supervisors, as soon as one node reports that its worker group failed, the job is stopped on the
+    others. Nothing else stops a job here. Nodes that do not respond are waited for.
+  - A failure is reported with the rank that failed first - its node, exception and last lines, and the path of its log.
+  - One task follows all nodes, so run it with C(run_once). With one task per host, hosts beyond C(forks) would not be
+    polled until the job has ended on the first ones.
+  - A job continues when the task, the play or the controller is interrupted. Run the task again to keep following it.
 options:
   hosts:
-    description: Names of all nodes of the job, as given to M(gaudi3.scale.training_job); the first one holds rank 0.
+    description: Names of all nodes of the job, as given to M(gaudi3.scale.training_job). The first one has rank 0.
     type: list
     elements: str
     required: true
   spares:
-    description: Names of the nodes that stand by for a supervised job. Any of them may take the first one's place.
+    description: Names of the spares of a supervised job. Any of them may replace the first node.
     type: list
     elements: str
     default: []
   witness:
-    description: Name of the node that only votes on how a supervised job continues. Empty for none.
+    description: "Name of the node that only votes on how a supervised job continues. Empty: none."
     type: str
     default: ""
   log_hosts:
     description:
-      - Further nodes that have ranks but no worker group of the job, since Slurm started it on them. After a failure
-        their logs are read, to name the rank that failed first.
-      - Nodes that Slurm has chosen itself (O(gaudi3.scale.training_job#module:slurm.nodes=any)) need not be given. They
-        are found in the inventory by their names or by C(ansible_host).
+      - Other nodes that have ranks but no worker group of the job, because Slurm started it there. After a failure
+        their logs are read to find the rank that failed first.
+      - Nodes that Slurm has chosen (O(gaudi3.scale.training_job#module:slurm.nodes=any)) need not be given. They are
+        found in the inventory by name or by C(ansible_host).
     type: list
     elements: str
     default: []
   interval:
-    description: Seconds between two looks.
+    description: Seconds between polls.
     type: float
     default: 5
   supervised:
     description:
-      - Whether the job was launched with supervisors (O(gaudi3.scale.training_job#module:supervision)), where the play
-        knows it. Without it the nodes are asked until one knows the job.
+      - Whether the job was launched with supervisors (O(gaudi3.scale.training_job#module:supervision)), if the play
+        knows it. By default the nodes are asked until one knows the job.
     type: bool
   timeout:
-    description: Seconds to follow. Past them the task fails and the job continues. Without it there is no limit.
+    description: Seconds to follow. After that the task fails and the job continues. By default there is no limit.
     type: int
   answer_timeout:
-    description: Seconds after which one look at a node that does not answer is given up.
+    description: Seconds after which a poll of a node that does not respond is abandoned.
     type: int
     default: 30
   unreachable_timeout:
     description:
-      - Seconds for which all nodes of the job may be silent. Past them the task ends without an error, and RV(state)
-        is V(out_of_sight). The job is left alone.
-      - A node is silent from the first question on that it did not respond, however long this play itself stood still.
+      - Seconds for which all nodes of the job may be silent. After that the task ends without an error, RV(state) is
+        V(out_of_sight), and the job is left alone.
+      - A node counts as silent from the first query it did not answer, regardless of how long this play itself was
+        suspended.
     type: int
     default: 1800
   settle_time:
-    description: Seconds that the other nodes get to fail by themselves, so that they tell why.
+    description: Seconds for the other nodes to fail on their own, so that they report why.
     type: int
     default: 10
 extends_documentation_fragment:
@@ -77,12 +78,12 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 attributes:
   check_mode:
     support: full
-    description: Returns at once, since nothing was started that could be followed.
+    description: Returns at once, because check mode started nothing that could be followed.
   diff_mode:
     support: none
     description: Changes no file.
 notes:
-  - Runs on the controller and connects to the nodes by their own connection variables.
+  - Runs on the controller and connects to the nodes with their own connection variables.
 seealso:
   - module: gaudi3.scale.training_job
   - module: gaudi3.scale.training_job_info
@@ -99,60 +100,61 @@ EXAMPLES = r"""
 
 RETURN = r"""
 followed:
-  description: Whether there was anything to follow; V(false) in check mode.
+  description: Whether there was a job to follow; V(false) in check mode.
   returned: always
   type: bool
 state:
   description:
     - State of the whole job - V(succeeded), or with an error V(failed), V(stopped) or V(running).
-    - V(out_of_sight), without an error, where no node has answered for O(unreachable_timeout) seconds. RV(msg) says so.
+    - V(out_of_sight), without an error, if no node responded for O(unreachable_timeout) seconds. RV(msg) has the
+      details.
   returned: always
   type: str
 msg:
-  description: Why the task failed, or how the job got out of sight.
+  description: Why the task failed, or why the job is out of sight.
   returned: when the job has not succeeded
   type: str
 nodes:
   description:
-    - State of each node's worker group. Of a supervised job also V(spare), V(witness) and V(lost) for nodes that have
-      no ranks of it.
+    - State of each node's worker group. For a supervised job also V(spare), V(witness) and V(lost) for nodes without
+      ranks.
   returned: always
   type: dict
   sample: {"gaudi-01": "succeeded", "gaudi-02": "succeeded"}
 supervision:
-  description: What M(gaudi3.scale.training_job_info) returned as RV(gaudi3.scale.training_job_info#module:supervision).
+  description: RV(gaudi3.scale.training_job_info#module:supervision) as returned by M(gaudi3.scale.training_job_info).
   returned: for a supervised job
   type: dict
 last_metrics:
-  description: The last line of the metrics.
+  description: Last line of the metrics.
   returned: always
   type: dict
 last_step:
-  description: The last line of a step, as M(gaudi3.scale.training_job_info) returns it.
+  description: Last step line of the metrics, as M(gaudi3.scale.training_job_info) returns it.
   returned: always
   type: dict
 first_loss:
-  description: The first loss of this run.
+  description: First loss of this run.
   returned: always
   type: float
 last_loss:
-  description: The last loss of this run.
+  description: Last loss of this run.
   returned: always
   type: float
 started:
-  description: When rank 0's node started it, in seconds since 1970.
+  description: When rank 0's node started the job, in seconds since 1970.
   returned: always
   type: float
 ended:
-  description: When it ended there.
+  description: When it ended there, in seconds since 1970.
   returned: always
   type: float
 log_directory:
-  description: Where the logs are on each node.
+  description: Log directory on each node.
   returned: always
   type: str
 job_directory:
-  description: Where checkpoints are.
+  description: Checkpoint directory.
   returned: always
   type: str
 """

@@ -12,13 +12,13 @@ short_description: Return a downsampled job history for charts
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Reads all metric lines of a job that this node has, also those of runs whose logs were put away, and thins them
-    there, so that a job of weeks gives a full curve. The highest and lowest values are kept.
-  - Steps that a later run made once more are left out of the earlier one.
-  - Metrics are written by rank 0, so ask the node of rank 0; where its node was replaced, ask all of them.
+  - Reads all metric lines of a job on this node, including those of archived runs, and downsamples them there, so that
+    weeks of training give a complete curve. The highest and lowest values are kept.
+  - Steps that a later run repeated are omitted from the earlier run.
+  - Rank 0 writes the metrics, so query the node of rank 0; if that node was replaced, query all of them.
 options:
   points:
-    description: How many points to return at most, over all runs; at least 4 of each.
+    description: Maximum number of points over all runs, with at least 4 per run.
     type: int
     default: 600
 extends_documentation_fragment:
@@ -27,14 +27,14 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 attributes:
   check_mode:
     support: full
-    description: Only reads.
+    description: Read-only.
   diff_mode:
     support: none
-    description: Changes nothing, so there is nothing to show.
+    description: Changes nothing, so there is no diff.
 seealso:
   - module: gaudi3.scale.training_job_info
   - module: gaudi3.scale.report
-    description: Makes a page of what this module returns (O(gaudi3.scale.report#module:kind=training)).
+    description: Creates a page from the result of this module (O(gaudi3.scale.report#module:kind=training)).
 """
 
 EXAMPLES = r"""
@@ -51,76 +51,76 @@ EXAMPLES = r"""
 
 RETURN = r"""
 runs:
-  description: The runs of the job in the order of time. Empty where this node has no metrics.
+  description: Runs of the job in order of time. Empty if this node has no metrics.
   returned: always
   type: list
   elements: dict
   contains:
     start:
-      description: The line C(start) of the run, with versions, hosts and flags. V(null) where a script wrote none.
+      description: The C(start) line of the run, with versions, hosts and flags. V(null) if a script wrote none.
       type: dict
     points:
-      description: Thinned lines C(step), each with C(step), C(time), C(loss) and what else was measured.
+      description: Downsampled C(step) lines, each with C(step), C(time), C(loss) and other measured values.
       type: list
       elements: dict
     means:
-      description: Tokens a second and the parts of a step, averaged over about 120 stretches of the job.
+      description: Tokens per second and the parts of a step, averaged over about 120 sections of the job.
       type: list
       elements: dict
     last:
-      description: The last line C(step) of the run, with all that it has. V(null) where there is none.
+      description: The complete last C(step) line of the run. V(null) if there is none.
       type: dict
     nodes:
-      description: The last line C(nodes) of the run. V(null) where there is none.
+      description: The last C(nodes) line of the run. V(null) if there is none.
       type: dict
     end:
-      description: The line C(end) of the run. V(null) where it did not come to its end.
+      description: The C(end) line of the run. V(null) if it did not finish.
       type: dict
     remarks:
-      description: The last lines of other kinds.
+      description: Last lines of other kinds.
       type: list
       elements: dict
     lost:
-      description: Steps at the end of the run that a later one had to make once more.
+      description: Steps at the end of the run that a later run had to repeat.
       type: int
 events:
-  description: What the job's supervisor on this node noted, the last 200.
+  description: The last 200 events recorded by the job's supervisor on this node.
   returned: always
   type: list
   elements: dict
 usage:
   description:
-    - What the present run used on this node as its supervisor saw it, 240 samples at most, as
-      RV(gaudi3.scale.training_job_info#module:usage). Each is the mean of a stretch of time, and the highest of memory.
-    - Empty for other engines than C(torchrun).
+    - Resource usage of the current run on this node as its supervisor saw it, at most 240 samples, as
+      RV(gaudi3.scale.training_job_info#module:usage). Each is the mean over an interval, for memory the maximum.
+    - Empty for engines other than C(torchrun).
   returned: always
   type: list
   elements: dict
 sweep:
-  description: The points of a sweep (O(gaudi3.scale.training_job#module:slurm.array)). Empty for any other job.
+  description: Points of a sweep (O(gaudi3.scale.training_job#module:slurm.array)). Empty for any other job.
   returned: always
   type: list
   elements: dict
   contains:
     point:
-      description: Its number, from 0 on.
+      description: Number of the point, from 0.
       type: int
     arguments:
-      description: Its further arguments. V(null) on a node that has no description of the job.
+      description: Its additional arguments. V(null) on a node without a description of the job.
       type: list
       elements: str
     state:
-      description: V(succeeded), V(failed) or V(stopped). V(null) where no end was recorded on this node.
+      description: V(succeeded), V(failed) or V(stopped). V(null) if no end was recorded on this node.
       type: str
     curve:
-      description: C(step) and C(loss) over its runs, thinned.
+      description: C(step) and C(loss) over its runs, downsampled.
       type: list
       elements: dict
     last:
-      description: Its last line C(step). V(null) where this node has none.
+      description: Its last C(step) line. V(null) if this node has none.
       type: dict
     restarts:
-      description: How often it went on after its first run.
+      description: Number of times that it resumed after its first run.
       type: int
 """
 

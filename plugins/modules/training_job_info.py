@@ -12,21 +12,21 @@ short_description: Report the state of one node's worker group of a training job
 version_added: "1.0.0"
 description:
   - Returns state, exit codes, metrics, last log lines and, after a failure, the rank of this node that failed first.
-  - The same keys are returned always, also for a job that does not exist.
-  - Metrics are written by rank 0, hence found on the first node of the job only.
+  - All keys are always returned, even for a job that does not exist.
+  - Rank 0 writes the metrics, so they are only on the first node of the job.
 options:
   metrics_after:
     description:
-      - Return metrics from this byte of their file on; RV(metrics_offset) of the call before.
+      - Byte offset in the metrics file to start from; RV(metrics_offset) of the previous call.
       - A negative number counts from the end.
     type: int
     default: 0
   events_after:
-    description: Return events from this byte of their file on; RV(events_offset) of the call before.
+    description: Byte offset in the events file to start from; RV(events_offset) of the previous call.
     type: int
     default: 0
   log_lines:
-    description: How many of the last lines of the agent's log to return.
+    description: Number of last lines of the agent's log to return.
     type: int
     default: 20
   wait:
@@ -34,18 +34,17 @@ options:
     type: bool
     default: false
   timeout:
-    description: Seconds to wait at most. Past them RV(state) is V(running).
+    description: Maximum seconds to wait. After that RV(state) is V(running).
     type: int
     default: 600
   start_timeout:
     description:
-      - Seconds that the ranks of this node may take to start. O(timeout) begins once all of them run.
-      - For programs of this collection, whose ranks tell how far they are. Without it O(timeout) begins at once.
+      - Seconds for the ranks of this node to start. O(timeout) begins once all of them run.
+      - For programs of this collection, whose ranks report their progress. Without it O(timeout) begins at once.
     type: int
   failure_in_logs:
     description:
-      - Tell a failure that the logs show also where no worker group is known, as on the other nodes of a job of
-        Slurm's.
+      - Report a failure found in the logs even if there is no worker group, as on the other nodes of a Slurm job.
     type: bool
     default: false
 extends_documentation_fragment:
@@ -54,10 +53,10 @@ author: The gaudi3.scale authors (@gaudi3-scale)
 attributes:
   check_mode:
     support: full
-    description: Only reads. Does not wait, since nothing was started that could end.
+    description: Read-only. Does not wait, because check mode started nothing that could end.
   diff_mode:
     support: none
-    description: Changes nothing, so there is nothing to show.
+    description: Changes nothing, so there is no diff.
 seealso:
   - module: gaudi3.scale.training_job
   - module: gaudi3.scale.training_job_follow
@@ -81,8 +80,8 @@ state:
   type: str
 description:
   description:
-    - The job as M(gaudi3.scale.training_job) was given it. Empty when absent.
-    - Values of variables that sound like secrets are not shown.
+    - The job as passed to M(gaudi3.scale.training_job). Empty when absent.
+    - Values of variables that look like secrets are not shown.
   returned: always
   type: dict
 unit:
@@ -90,249 +89,254 @@ unit:
   returned: always
   type: str
 started:
-  description: When it was started, in seconds since 1970.
+  description: Start time, in seconds since 1970.
   returned: always
   type: float
 ended:
-  description: When it ended, in seconds since 1970.
+  description: End time, in seconds since 1970.
   returned: always
   type: float
 result:
   description:
-    - What systemd calls its end, such as V(success), V(exit-code), V(oom-kill).
-    - Through Slurm its state there, also while it has not ended, such as V(PENDING (Resources\)).
+    - Result as reported by systemd, such as V(success), V(exit-code), V(oom-kill).
+    - Through Slurm, its state there, also before it has ended, such as V(PENDING (Resources\)).
   returned: always
   type: str
 nodes:
   description:
-    - The nodes that have ranks of a job of Slurm's, or had them last, by their names there.
-    - Empty where Slurm does not choose them (O(gaudi3.scale.training_job#module:slurm.nodes=hosts)) or has forgotten.
+    - Nodes that have ranks of a Slurm job, or last had them, by their Slurm names.
+    - Empty if Slurm does not choose them (O(gaudi3.scale.training_job#module:slurm.nodes=hosts)) or no longer knows.
   returned: always
   type: list
   elements: str
 binding:
   description:
-    - What each rank of this node was bound to when systemd started the worker group here, as
-      RV(gaudi3.scale.training_job#module:launch.binding). Empty where nothing was bound, or not by us.
+    - Binding of each rank of this node when systemd started the worker group, as
+      RV(gaudi3.scale.training_job#module:launch.binding). Empty if nothing was bound, or not by this collection.
   returned: always
   type: list
   elements: dict
 is_witness:
-  description: Whether this node votes on how the job continues and has no ranks of it.
+  description: Whether this node votes on how the job continues and has no ranks.
   returned: always
   type: bool
 exit_codes:
-  description: Exit code by rank, negative for a signal. All ranks of the node after success, those known after failure.
+  description:
+    - Exit code by rank, negative for a signal. After success those of all ranks of the node, after failure the known
+      ones.
   returned: always
   type: dict
   sample: {"8": 1, "9": -15}
 failure:
   description:
-    - What failed first on this node. V(null) where nothing did, or where the worker group was only asked to stop.
-    - Of a supervised job that is over, what failed first on any node, on every node alike.
+    - First failure on this node. V(null) if nothing failed, or if the worker group was only asked to stop.
+    - For a supervised job that has ended, the first failure on any node, the same on every node.
   returned: always
   type: dict
   contains:
     rank:
-      description: The rank, or -1 for C(torchrun) itself.
+      description: Rank, or -1 for C(torchrun) itself.
       type: int
     local_rank:
-      description: The rank among those of this node, or -1.
+      description: Local rank, or -1.
       type: int
     exit_code:
       description: Exit code, negative for a signal.
       type: int
     time:
-      description: When, in seconds since 1970.
+      description: Time of the failure, in seconds since 1970.
       type: float
     exception:
-      description: Type of the exception. Empty where there was none.
+      description: "Type of the exception. Empty: none."
       type: str
     message:
-      description: Its message.
+      description: Message of the exception.
       type: str
     lines:
       description: Last lines of the rank's standard error.
       type: list
       elements: str
     path:
-      description: The whole log on this node.
+      description: Path of the complete log on this node.
       type: str
     host:
-      description: >-
-        The rank's node in a supervised job; its host where C(mpirun) brought its words to this one; or a host that was
-        lost. Else empty.
+      description:
+        - The rank's node in a supervised job; its host if C(mpirun) forwarded its output to this one; or a host that
+          was lost. Otherwise empty.
       type: str
     echo:
-      description: >-
-        0 for a cause. Else the cause may be another rank - 1 lost a peer, 2 was ended by its own agent, 3 ended with
-        exit status 0 while other ranks ran.
+      description:
+        - 0 for a cause. Otherwise the cause may be another rank - 1 lost a peer, 2 was stopped by its own agent, 3
+          exited with status 0 while other ranks ran.
       type: int
 supervision:
-  description: How the whole job stands, as the supervisor of this node knows it. Empty where it has none.
+  description: State of the whole job, as this node's supervisor knows it. Empty if it has none.
   returned: always
   type: dict
   contains:
     time:
-      description: When it said so, in seconds since 1970.
+      description: When this was reported, in seconds since 1970.
       type: float
     state:
       description: V(waiting) (for other nodes), V(running), V(stopping) or V(ended).
       type: str
     generation:
-      description: How often ranks were started, whether after a failure or on other nodes.
+      description: Number of times that ranks were started, after a failure or on other nodes.
       type: int
     members:
-      description: The nodes of this generation in the order of their ranks.
+      description: Nodes of this generation in rank order.
       type: list
       elements: str
     node_rank:
-      description: Place of this node among them; V(null) for one that stands by.
+      description: Index of this node among them; V(null) for a spare.
       type: int
     leader:
       description: The first of them, which has rank 0.
       type: str
     restarts:
-      description: How many restarts count against the allowed ones.
+      description: Number of restarts that count against the limit.
       type: int
     alive:
-      description: The nodes that are heard.
+      description: Nodes that are reachable.
       type: list
       elements: str
     step:
-      description: The last finished step, where the ranks tell it.
+      description: Last finished step, if the ranks report it.
       type: int
     outcome:
-      description: V(succeeded), V(failed) or V(stopped). Empty while the job is not over.
+      description: V(succeeded), V(failed) or V(stopped). Empty until the job has ended.
       type: str
     reason:
-      description: Why it stands so, in a sentence.
+      description: Reason for this state.
       type: str
     failure:
       description: As RV(failure).
       type: dict
 events:
-  description: What happened to a supervised job, from O(events_after) on.
+  description: Events of a supervised job, starting at O(events_after).
   returned: always
   type: list
   elements: dict
   contains:
     time:
-      description: When, in seconds since 1970.
+      description: Time of the event, in seconds since 1970.
       type: float
     kind:
-      description: Such as V(run), V(rank_failed), V(node_lost), V(node_back), V(hang), V(straggler), V(spare),
-        V(shrunk) or V(grown).
+      description:
+        - Kind of event, such as V(run), V(rank_failed), V(node_lost), V(node_back), V(hang), V(straggler), V(spare),
+          V(shrunk) or V(grown).
       type: str
     generation:
-      description: In which generation.
+      description: Generation of the event.
       type: int
     host:
-      description: The node that it is about.
+      description: Node of the event.
       type: str
     text:
-      description: It in a sentence.
+      description: Description of the event.
       type: str
 events_offset:
-  description: What O(events_after) has to be to get those that follow.
+  description: Value of O(events_after) for the next call.
   returned: always
   type: int
 metrics:
-  description: The metrics from O(metrics_after) on, at most 1 MiB of them.
+  description: Metrics starting at O(metrics_after), at most 1 MiB.
   returned: always
   type: list
   elements: dict
 metrics_offset:
-  description: What O(metrics_after) has to be to get those that follow.
+  description: Value of O(metrics_after) for the next call.
   returned: always
   type: int
 last_metrics:
-  description: The last line of the metrics, of whatever kind. Empty where there is none.
+  description: "Last line of the metrics, of any kind. Empty: none."
   returned: always
   type: dict
 last_step:
   description:
-    - The last line of a step, with C(step), C(loss), C(tokens_per_second), C(tokens_per_second_per_card), C(seconds)
-      (the parts of a step), C(memory_bytes), C(slowest), C(seconds_left) and C(ends_at), as far as the job reports
-      them.
-    - Empty where there is none.
+    - Last step line, with C(step), C(loss), C(tokens_per_second), C(tokens_per_second_per_card), C(seconds) (the parts
+      of a step), C(memory_bytes), C(slowest), C(seconds_left) and C(ends_at), as far as the job reports them.
+    - "Empty: none."
   returned: always
   type: dict
 first_loss:
-  description: Loss of the first step that was reported in this run.
+  description: Loss of the first step reported in this run.
   returned: always
   type: float
 last_loss:
-  description: Loss of the last one.
+  description: Loss of the last step reported in this run.
   returned: always
   type: float
 usage:
   description:
-    - What the job used last on this node as its supervisor sees it, without asking the program. Each may be V(null).
-    - Empty where no supervisor has looked yet, and for other engines than C(torchrun).
+    - Last resource usage of the job on this node, as its supervisor sees it without asking the program. Each value may
+      be V(null).
+    - Empty if no supervisor has measured yet, and for engines other than C(torchrun).
   returned: always
   type: dict
   contains:
     time:
-      description: When, in seconds since 1970.
+      description: Time of the measurement, in seconds since 1970.
       type: float
     generation:
-      description: In which generation of ranks.
+      description: Generation of the ranks.
       type: float
     cores:
-      description: How many cores were busy with the job.
+      description: Number of cores busy with the job.
       type: float
     of_cores:
-      description: How many cores the node has.
+      description: Number of cores of the node.
       type: float
     memory_bytes:
-      description: Memory of its processes, without what the kernel keeps of files.
+      description: Memory of its processes, without the page cache.
       type: float
     cards:
-      description: How many cards C(hl-smi) named, all those of the node. This and what follows only on C(device=hpu).
+      description:
+        - Number of cards that C(hl-smi) reports, all those of the node. This and the following values only with
+          C(device=hpu).
       type: float
     utilization:
-      description: How busy the cards were in per cent, the mean.
+      description: Mean utilization of the cards, in percent.
       type: float
     lowest_utilization:
-      description: The same of the card that was least busy.
+      description: Utilization of the least busy card, in percent.
       type: float
     card_memory_bytes:
-      description: Memory in use of the fullest card.
+      description: HBM in use on the fullest card.
       type: float
     watts:
-      description: What all cards drew on the 54 V rail.
+      description: Power of all cards on the 54 V rail, in W.
       type: float
 rank_log:
-  description: The end of what this node's first rank wrote. Empty where it has written nothing.
+  description: Last output of this node's first rank. Empty if it has written nothing.
   returned: always
   type: dict
   contains:
     path:
-      description: Its file that was written last.
+      description: File that was written last.
       type: str
     lines:
-      description: The last lines, 10 at most, without control characters.
+      description: Last lines, at most 10, without control characters.
       type: list
       elements: str
 reached:
   description:
-    - How far this node's ranks have come. All are 0 where they tell nothing, as those that still load their libraries,
-      and those of a program that is not of this collection.
+    - Progress of this node's ranks. All values are 0 if they report nothing, as while they load their libraries, or in
+      a program that is not part of this collection.
   returned: always
   type: dict
   contains:
     started:
-      description: How many ranks have loaded their libraries.
+      description: Number of ranks that have loaded their libraries.
       type: int
     met:
-      description: How many have found the ranks of all nodes.
+      description: Number of ranks that have completed the rendezvous of all nodes.
       type: int
     measuring:
-      description: How many work on what is measured.
+      description: Number of ranks that are in the measurement.
       type: int
     since:
-      description: Since when all of them run, in seconds since 1970. V(null) while one does not.
+      description: Time since which all of them run, in seconds since 1970. V(null) until all run.
       type: float
 log:
   description: Last lines of the agent's log.
@@ -340,15 +344,15 @@ log:
   type: list
   elements: str
 log_directory:
-  description: Where the logs are.
+  description: Log directory.
   returned: always
   type: str
 job_directory:
-  description: Where checkpoints are.
+  description: Checkpoint directory.
   returned: always
   type: str
 jobs:
-  description: The names of the jobs that this node knows, where it does not know this one.
+  description: Names of the jobs known on this node, if it does not know this one.
   returned: success
   type: list
   elements: str

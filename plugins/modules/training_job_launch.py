@@ -9,29 +9,29 @@ module: training_job_launch
 short_description: Start a training job all-or-nothing on its nodes
 version_added: "1.0.0"
 description:
-  - Runs M(gaudi3.scale.training_job) on all nodes of a job at the same time. Each is asked first whether it has what
-    the job needs (O(gaudi3.scale.training_job#module:state=prepared)); then the job is started on those that have.
-  - A node that does not answer, or cannot take part, is left out and named where the others are enough. Where they are
-    not, the job is started on none. Clocks that are more than a minute apart are refused.
-  - Where a node runs the job already, the others join its run. A job that runs or has ended well on all nodes is left
+  - Runs M(gaudi3.scale.training_job) on all nodes of a job in parallel. First each node is checked for what the job
+    needs (O(gaudi3.scale.training_job#module:state=prepared)); then the job is started on the nodes that pass.
+  - A node that does not respond, or cannot take part, is excluded and reported if the others are enough. If they are
+    not, the job is started on none. Clocks more than a minute apart are refused.
+  - If some nodes already run the job, the others join the run. A job that runs or has succeeded on all nodes is left
     alone.
-  - What began where others then could not is ended again, but for a job of Slurm's.
-  - One task starts the job on all nodes, so give it C(run_once). It runs on the controller, with each node's own
-    connection and C(become), and on as many nodes at once as C(forks) says.
+  - If some nodes cannot start, the job is stopped again on those that did, except a Slurm job.
+  - One task starts the job on all nodes, so run it with C(run_once). It runs on the controller, uses each node's
+    connection and C(become), and works on up to C(forks) nodes in parallel.
 options:
   name:
     description: Name of the job.
     type: str
     required: true
   hosts:
-    description: Inventory names of all nodes of the job in the order of their ranks.
+    description: Inventory names of all nodes of the job in rank order.
     type: list
     elements: str
     required: true
   state:
     description:
-      - V(started) starts the job. V(looked_at) only asks which nodes answer, before work that takes long.
-      - V(known) asks nobody. It fails where none of O(answers) knows the job, with the names that are near.
+      - V(started) starts the job. V(looked_at) only checks which nodes respond, before long preparations.
+      - V(known) contacts no node. It fails with similar job names if none of O(answers) knows the job.
     type: str
     choices: [known, looked_at, started]
     default: started
@@ -51,21 +51,21 @@ options:
     type: dict
     default: {}
   left_out:
-    description: Nodes that are known to be away, and why. They are not asked.
+    description: Nodes known to be unavailable, and why. They are not contacted.
     type: dict
     default: {}
   answers:
-    description: What M(gaudi3.scale.training_job) returned on each node with C(state=stopped), for O(state=known).
+    description: Result of M(gaudi3.scale.training_job) on each node with C(state=stopped), for O(state=known).
     type: dict
     default: {}
   answer_timeout:
-    description: Seconds after which a node is given up that has not answered one question.
+    description: Seconds after which a node that has not answered a query is given up.
     type: int
     default: 600
 attributes:
   check_mode:
     support: full
-    description: Asks each node, and returns what would be run there.
+    description: Queries each node, and returns what would be run there.
   diff_mode:
     support: full
     description: Shows the files that change on each node.
@@ -91,18 +91,18 @@ EXAMPLES = r"""
 
 RETURN = r"""
 start:
-  description: The nodes that the job was started on, or runs on; first the one that knows it best.
+  description: Nodes that the job was started on, or runs on, first the one with the most complete information.
   type: list
   elements: str
   returned: success
   sample: [gaudi-01, gaudi-02]
 left_out:
-  description: Nodes that take no part, and why.
+  description: Excluded nodes, and why.
   type: dict
   returned: success
   sample: {gaudi-03: "it does not answer: No route to host"}
 launches:
-  description: What is run on each node, or would be, as RV(gaudi3.scale.training_job#module:launch) with no secrets.
+  description: What is run on each node, or would be, as RV(gaudi3.scale.training_job#module:launch) without secrets.
   type: dict
-  returned: state is V(started)
+  returned: with O(state=started)
 """

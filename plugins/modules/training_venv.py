@@ -9,153 +9,154 @@ module: training_venv
 short_description: Create a virtual environment with the PyTorch of a Gaudi release
 version_added: "1.0.0"
 description:
-  - Makes a virtual environment, installs the wheels of the release's PyTorch bundle into it, this collection's node
-    library, and the packages that training needs beside them.
-  - The node library's wheel is written on the controller, from the sources in the collection, and brought only to a
-    node on which it is not installed. No package index is ever asked for its name.
-  - What comes from a package index has the versions that this collection, or O(pins), name.
-  - A constraint file names the bundle's exact builds, and the environment's own C(pip.conf) names the constraint file.
-    So C(pip install -U torch), or a package that would pull in another PyTorch, cannot replace them.
-  - A run that finds everything right starts no program. It compares a stamp in the environment, and the metadata
-    directories of what is installed, with what is asked for.
-  - An interrupted installation is thrown away by the next run. After a failure the next run continues.
-  - Free space, the Python and the bundle are checked before an existing environment is touched.
+  - Creates a virtual environment and installs the wheels of the release's PyTorch bundle, this collection's node
+    library, and the packages that training needs besides them.
+  - The node library's wheel is built on the controller from the collection's sources, and copied only to a node where
+    it is not installed. No package index is ever queried for its name.
+  - Packages from a package index have the versions in this collection's pins or O(pins).
+  - A constraints file pins the bundle's exact builds, and C(pip.conf) of the environment refers to it. So C(pip install
+    -U torch), or a package that would pull in another PyTorch, cannot replace them.
+  - If everything is up to date, no program is started. The module compares a stamp in the environment, and the metadata
+    directories of the installed packages, with the requested ones.
+  - The next run discards an interrupted installation, and continues after a failed one.
+  - Free space, the Python and the bundle are checked before an existing environment is changed.
   - Proxies are taken from the environment of the task (C(http_proxy), C(https_proxy), C(no_proxy)).
 options:
   path:
     description:
-      - Directory of the virtual environment. It must not be there, be empty, or be made by this module.
-      - Only root may write it and what is in it, since root runs its pip.
+      - Directory of the virtual environment. It must not exist, be empty, or have been created by this module.
+      - Only root may have write access to it and its contents, because root runs its pip.
     type: path
     default: /opt/gaudi3_scale/venv
   python:
     description:
-      - The Python to make it with. The bundle has to have wheels for its version.
-      - Where it is not given, that of O(system_pythons), and without one V(/usr/bin/python3).
+      - Python that creates the environment. The bundle must have wheels for its version.
+      - By default that of O(system_pythons), or else V(/usr/bin/python3).
     type: path
   system_pythons:
-    description: O(python) by the system that the node turns out to have.
+    description: Value of O(python), by the system of the node.
     type: dict
     default: {}
     suboptions:
       ubuntu:
-        description: On Ubuntu, where it is another one than Debian's.
+        description: On Ubuntu, where it differs from Debian.
         type: path
       apt:
         description: On Debian and Ubuntu.
         type: path
       dnf:
-        description: On RHEL and its relatives.
+        description: On RHEL and its derivatives.
         type: path
   release:
     description: Release of the Gaudi software, with or without its build, for example V(1.24.1) or V(1.24.1-482).
     type: str
     required: true
   release_overrides:
-    description: Rows that replace or add releases, from a version to the fields of a release such as C(build).
+    description: Rows that replace or add releases, as a mapping from version to fields of a release, such as C(build).
     type: dict
     default: {}
   pytorch:
-    description: PyTorch version in the bundle's name. That of the release when empty.
+    description: "PyTorch version in the bundle's name. Empty: that of the release."
     type: str
     default: ""
   os_directory:
-    description: The repository's directory for the system, such as V(ubuntu2204). That of the node's system when empty.
+    description: "Directory of the system in the repository, such as V(ubuntu2204). Empty: that of the node's system."
     type: str
     default: ""
   packages_url:
-    description: Common prefix of the package repository's URLs.
+    description: Common URL prefix of the package repository.
     type: str
     default: https://vault.habana.ai/artifactory
   bundle_url:
-    description: URL of the bundle, also C(file). Derived from the options above when empty.
+    description: "URL of the bundle, also C(file). Empty: derived from the options above."
     type: str
     default: ""
   bundle_checksum:
     description:
       - Checksum of the bundle, for example V(sha256:9f86d0...).
-      - When empty, the one in the signed manifest of a site's bundle (M(gaudi3.scale.package_bundle)), which has to
-        have it, else the one in the release table (O(release_overrides), C(pytorch_sha256)). The vendor publishes none.
+      - "Empty: the one in the signed manifest of a site's bundle (M(gaudi3.scale.package_bundle)), which must list it,
+        else the one in the release table (O(release_overrides), C(pytorch_sha256)). The vendor publishes none."
     type: str
     default: ""
   bundle_wheels:
-    description: Patterns of the bundle's files to install. Wheels for another Python are left out in any case.
+    description: Patterns of the bundle's files to install. Wheels for another Python are always skipped.
     type: list
     elements: str
     default: ["*.whl"]
   node_library:
     description:
-      - Where the node library is from. V(bundled) is the collection's own, as it is there. Another one is the absolute
-        path of a wheel on the node, or C(gaudi3-scale @ URL), where the URL may end in C(#sha256=) and the digest.
-      - None is installed when empty.
+      - Source of the node library. V(bundled) is the one that ships with the collection. Otherwise the absolute path of
+        a wheel on the node, or C(gaudi3-scale @ URL), where the URL may end in C(#sha256=) and the digest.
+      - "Empty: not installed."
     type: str
     default: ""
   node_library_file:
-    description: Where the controller has put the wheel on the node. The action plugin sets it; leave it alone.
+    description: Path of the wheel on the node. Set by the action plugin; do not set it.
     type: path
     default: ""
   extras:
-    description: Extras of the node library to install, of V(hf), V(s3), V(tensorboard), V(tune) and V(wandb).
+    description: Extras of the node library to install, from V(hf), V(s3), V(tensorboard), V(tune) and V(wandb).
     type: list
     elements: str
     default: []
   requirements:
     description:
-      - What to install beside the bundle, as C(name), C(name==1.2) or C(name @ URL).
-      - Neither C(torch), which comes with the bundle, nor C(gaudi3-scale), which is O(node_library).
+      - Packages to install besides the bundle, as C(name), C(name==1.2) or C(name @ URL).
+      - Do not list C(torch), which comes with the bundle, or C(gaudi3-scale), which is O(node_library).
     type: list
     elements: str
     default: []
   pins:
     description:
-      - Exact versions of packages that an index gives, as C(name==1.2), each with any number of
-        C( --hash=sha256:...). They replace or add to those that the collection has for its node library and extras.
-      - A name alone takes the collection's pin away. So does an element of O(requirements) that names another version.
+      - Exact versions of packages from an index, as C(name==1.2), each with any number of C( --hash=sha256:...). They
+        replace or extend the collection's pins for its node library and extras.
+      - A name without a version removes the collection's pin. So does an element of O(requirements) with another
+        version.
     type: list
     elements: str
     default: []
   hashes:
     description:
-      - Whether pip refuses every file whose hash is not known (C(pip --require-hashes)).
-      - The collection has those of the public index's files for what it pins; O(pins) has those of the rest. Those of
-        the bundle's wheels are of the bundle as it was fetched, see O(bundle_checksum).
+      - Whether pip refuses every file without a known hash (C(pip --require-hashes)).
+      - For its pins the collection has the hashes of the public index's files. Others must be in O(pins). For the
+        bundle's wheels they are those of the bundle as downloaded, see O(bundle_checksum).
     type: bool
     default: false
   index_url:
     description:
       - Package index for O(requirements) and for later use of pip in the environment.
-      - When empty, pip's own; but where the repository is a bundle (M(gaudi3.scale.package_bundle)), no index is asked.
-        pip then takes only the wheels that the bundle's signed manifest names, and compares their checksums with it.
-      - Where it says who logs in (V(https://user:password@host/)), C(pip.conf) is for its owner alone.
+      - "Empty: pip's default. If the repository is a bundle (M(gaudi3.scale.package_bundle)), no index is used; pip
+        then installs only wheels listed in the bundle's signed manifest, and verifies their checksums against it."
+      - If the URL contains credentials (V(https://user:password@host/)), only its owner can read C(pip.conf).
     type: str
     default: ""
   plain_http_hosts:
-    description: Hosts that may be asked without TLS. A URL of C(http) to any other one is refused.
+    description: Hosts that may be contacted without TLS. A URL of C(http) to any other host is refused.
     type: list
     elements: str
     default: []
   constraints:
-    description: The constraint file.
+    description: Path of the constraints file.
     type: path
     default: /etc/gaudi3_scale/pip-constraints.txt
   min_free_mib:
-    description: MiB that the file system of O(path) must have free before a bundle is installed.
+    description: Free space in MiB that the file system of O(path) must have before a bundle is installed.
     type: int
     default: 0
   timeout:
-    description: Seconds that each program may take.
+    description: Seconds per command.
     type: int
     default: 3600
 attributes:
   action:
     support: full
-    description: The action plugin writes the node library's wheel, and brings it to the node.
+    description: The action plugin builds the node library's wheel and copies it to the node.
   check_mode:
     support: full
-    description: Uses no network, so the versions in a bundle that was not installed before are not shown.
+    description: Uses no network, so the versions in a bundle that has not been installed yet are not shown.
   diff_mode:
     support: full
-    description: Shows what the environment is made from, and the two pip files.
+    description: Shows the inputs of the environment, and the two pip files.
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -185,45 +186,45 @@ path:
   type: str
   returned: success
 release:
-  description: The release without its build.
+  description: Release without its build.
   type: str
   returned: success
   sample: 1.24.1
 bundle_url:
-  description: Where the bundle is from.
+  description: URL of the bundle.
   type: str
   returned: success
 constraints:
-  description: The constraint file.
+  description: Path of the constraints file.
   type: str
   returned: success
 node_library:
-  description: The node library as pip was told of it, with the digest of its wheel. Empty where there is none.
+  description: "The node library as passed to pip, with the digest of its wheel. Empty: none."
   type: str
   returned: success
   sample: gaudi3-scale @ file:///opt/gaudi3_scale/venv.wheels/5b8182393d23.../gaudi3_scale-1.0.0-py3-none-any.whl#sha256=5b81...
 reasons:
-  description: Why something had to be installed. Empty when nothing had to.
+  description: "Why something had to be installed. Empty: nothing."
   type: list
   elements: str
   returned: success
   sample: [torch is absent instead of 2.11.0a0+git1234567]
 wheels:
-  description: The bundle's distributions with their versions. Empty in check mode before the first run.
+  description: Distributions of the bundle with their versions. Empty in check mode before the first run.
   type: dict
   returned: success
   sample:
     torch: 2.11.0a0+git1234567
 requirements:
-  description: Versions of the node library and of what O(requirements) name. Empty in check mode before the first run.
+  description: Versions of the node library and of O(requirements). Empty in check mode before the first run.
   type: dict
   returned: success
 missing_wheel:
-  description: Where the node library's wheel has to be. The action plugin brings it, and runs the module again.
+  description: Path where the node library's wheel must be. The action plugin copies it there and runs the module again.
   type: str
-  returned: when the module alone was run, on a node without the wheel
+  returned: when run without the action plugin, on a node without the wheel
 rc:
-  description: What the program that failed ended with.
+  description: Exit code of the failed program.
   type: int
   returned: when pip or venv failed
 """

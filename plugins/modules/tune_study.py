@@ -6,54 +6,54 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: tune_study
-short_description: Check a tuning study, and find out which of its nodes keeps it
+short_description: Validate a tuning study, and find the node that hosts it
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Runs on the controller; nothing is sent to the node. Give it C(run_once).
+  - Runs on the controller and contacts no node. Run it with C(run_once).
 options:
   step:
     description:
-      - V(plan) fails with one sentence for the first invalid value of O(study), before any node is touched.
+      - V(plan) fails with an error message for the first invalid value of O(study), before any node is changed.
       - V(nodes) reads what the role C(gaudi3.scale.gaudi_tune) has registered for each of O(hosts). The study stays on
-        the node that has it. A new one is kept on the first of O(hosts) that is still in the play.
+        the node that has it. A new study is stored on the first of O(hosts) that is still in the play.
     type: str
     required: true
     choices: [plan, nodes]
   study:
     description:
-      - The values of the study, as the role C(gaudi3.scale.gaudi_tune) makes them of its options. Required with
+      - Values of the study, as the role C(gaudi3.scale.gaudi_tune) builds them from its options. Required with
         O(step=plan).
     type: dict
   with_text:
-    description: Whether to return RV(text). Give the task C(no_log), since the environment may have a secret in it.
+    description: Whether to return RV(text). Use C(no_log) for the task, because the environment may contain a secret.
     type: bool
     default: false
   name:
     description: Name of the study. Required with O(step=nodes).
     type: str
   hosts:
-    description: The nodes of the study, in its order. Required with O(step=nodes).
+    description: Nodes of the study, in order. Required with O(step=nodes).
     type: list
     elements: str
   storage:
-    description: A storage of the site's own; when empty the node that keeps the study serves it.
+    description: "External storage of the site. Empty: served by the node that hosts the study."
     type: str
     default: ""
   port:
-    description: Port of that node.
+    description: Port on that node.
     type: int
     default: 29510
   directory:
-    description: Directory on the nodes with what only the study's account reads. Required with O(step=nodes).
+    description: Directory on the nodes for files that only the study's account can read. Required with O(step=nodes).
     type: str
 attributes:
   check_mode:
     support: full
-    description: Does the same, since it changes nothing.
+    description: Runs as usual; it changes nothing.
   diff_mode:
     support: none
-    description: Nothing is changed.
+    description: Changes nothing, so there is no diff.
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -65,7 +65,7 @@ EXAMPLES = r"""
   run_once: true
   register: planned
 
-- name: Choose who keeps the study
+- name: Choose the node that hosts the study
   gaudi3.scale.tune_study:
     step: nodes
     name: llama
@@ -77,32 +77,32 @@ EXAMPLES = r"""
 
 RETURN = r"""
 flag_sets:
-  description: Mappings that together have each value of each flag.
+  description: Mappings that together contain each value of each flag.
   type: list
   elements: dict
   returned: with O(step=plan)
   sample: [{PT_HPU_LAZY_MODE: "1"}, {PT_HPU_LAZY_MODE: "0"}]
 digest:
-  description: Names the study in the description of its job.
+  description: Identifies the study in the description of its job.
   type: str
   returned: with O(step=plan)
   sample: 5f0c4d1a9be37c62
 seconds:
-  description: The most that the study can take, where one node makes all trials and each twice.
+  description: Maximum duration of the study in seconds, if one node runs all trials and each twice.
   type: float
   returned: with O(step=plan)
   sample: 72000.0
 text:
-  description: The study's file for the nodes.
+  description: Study file for the nodes.
   type: str
   returned: with O(with_text)
 keeper:
-  description: The node that keeps the study, or whose progress is shown; empty where no node is left.
+  description: Node that hosts the study, or whose progress is shown. Empty if no node is left.
   type: str
   returned: with O(step=nodes)
   sample: node1
 serving:
-  description: The same, but empty with a O(storage) of the site's own.
+  description: Same as RV(keeper), but empty with an external O(storage).
   type: str
   returned: with O(step=nodes)
   sample: node1
@@ -112,23 +112,23 @@ address:
   returned: with O(step=nodes)
   sample: 192.0.2.1
 where:
-  description: Where the study is kept, without what may be secret.
+  description: Location of the study, without secrets.
   type: str
   returned: with O(step=nodes)
   sample: grpc://192.0.2.1:29510
 access:
-  description: Arguments by which a node finds the study.
+  description: Arguments with which a node finds the study.
   type: list
   elements: str
   returned: with O(step=nodes)
   sample: [--credentials, /etc/gaudi3_scale/tune/llama]
 absent:
-  description: From a node that did not work to the end to the reason.
+  description: Nodes that did not finish, as a mapping from node to reason.
   type: dict
   returned: with O(step=nodes)
   sample: {}
 refusal:
-  description: A sentence where the node that has the study does not answer; else empty.
+  description: "Error message if the node that has the study does not respond. Empty: none."
   type: str
   returned: with O(step=nodes)
   sample: ""

@@ -10,38 +10,38 @@ short_description: Prepare a node for a tuning study
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
-  - Serves the role P(gaudi3.scale.gaudi_tune#role) alone.
-  - Installs what tuning needs into an environment, or makes the certificates of a study's nodes, by the programs of
-    that environment and as root. An environment that another account than root's may change is refused.
+  - Used only by the role P(gaudi3.scale.gaudi_tune#role).
+  - Installs the tuning requirements into an environment, or creates the certificates of a study's nodes, with the
+    programs of that environment and as root. An environment that accounts other than root can change is refused.
 options:
   venv:
-    description: The environment with the node library.
+    description: Environment with the node library.
     type: path
     required: true
   do:
-    description: What is done.
+    description: Action to perform.
     type: str
     choices: [install, credentials]
     required: true
   directory:
-    description: Where the certificates are. For O(do=credentials).
+    description: Directory of the certificates. For O(do=credentials).
     type: path
   address:
-    description: The address at which the node that keeps the study is reached. For O(do=credentials).
+    description: Address of the node that hosts the study. For O(do=credentials).
     type: str
   seconds:
-    description: How long they have to be good for. For O(do=credentials).
+    description: Seconds that the certificates must remain valid. For O(do=credentials).
     type: float
   owner:
-    description: The account that may read them. For O(do=credentials).
+    description: Account that may read the certificates. For O(do=credentials).
     type: str
 attributes:
   check_mode:
     support: full
-    description: With O(do=install) tells whether something would be installed; certificates are not looked at.
+    description: With O(do=install) reports whether something would be installed; certificates are not checked.
   diff_mode:
     support: none
-    description: A key is shown to nobody.
+    description: Keys are not shown.
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -55,7 +55,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 made:
-  description: Whether packages or certificates were made there, or packages would be.
+  description: Whether packages were installed or certificates created, or packages would be installed.
   type: bool
   returned: success
 """

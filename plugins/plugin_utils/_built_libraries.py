@@ -51,8 +51,8 @@ class BuiltLibraries:
             return None
         if file_digest(archive, "sha256") != kept:
             raise GaudiError(
-                f"{archive} on the controller is not what was built: its SHA-256 is another than {kept}; remove it, "
-                "and it is built again."
+                f"{archive} on the controller is not what was built: its SHA-256 is not {kept}; remove it to have it "
+                "built again."
             )
         return BuiltLibrary(archive, kept)
 
@@ -85,5 +85,5 @@ class BuiltLibraries:
 
     def _file(self, key: str, suffix: str) -> Path:
         if not key.isalnum() or not key.isascii() or len(key) > 64:
-            raise GaudiError(f"A node names its kind {key!r:.80}, which is no name of ours; look at the node.")
+            raise GaudiError(f"A node names its kind {key!r:.80}, which is not a valid name; inspect the node.")
         return self.directory / f"{key}{suffix}"

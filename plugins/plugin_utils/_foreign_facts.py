@@ -26,8 +26,9 @@ def foreign_facts(host: str, facts: Mapping[str, Any]) -> str:
     if not constants.INJECT_FACTS_AS_VARS:
         return ""
     Display().warning(
-        f"inject_facts_as_vars is on in {constants.CONFIG_FILE or 'the defaults of Ansible'}: what a node says becomes "
-        "variables. gaudi3.scale refuses nodes that say one of its options; set it to false for all others."
+        f"inject_facts_as_vars is on in {constants.CONFIG_FILE or 'the defaults of Ansible'}: facts from nodes become "
+        "variables. gaudi3.scale refuses nodes that return one of its options as a fact; set it to false to protect "
+        "all other variables."
     )
     # What modules of the collection set; every other name of this kind is an option of a role.
     own = facts_of("hpu_fabric") | facts_of("hpu_batch_probe")
@@ -35,6 +36,6 @@ def foreign_facts(host: str, facts: Mapping[str, Any]) -> str:
     if not foreign:
         return ""
     return (
-        f"{host} says {foreign[0]} as a fact of its own, which would stand for the option of that name. Nothing was "
+        f"{host} returns {foreign[0]} as a fact, which would override the option of that name. Nothing was "
         "done; find out who changed that node before you trust it, and set inject_facts_as_vars = false."
     )

@@ -24,9 +24,9 @@ NOT_STARTED, UNTOLD = "not started", "not known"
 _WORDS = {
     MEASURING: "were measuring",
     MET: "had met",
-    STARTED: "had started, and not met",
+    STARTED: "had started but not met",
     NOT_STARTED: "had not started",
-    UNTOLD: "did not tell how far they were",
+    UNTOLD: "did not report how far they were",
 }
 # How torch and gloo call the end of their patience with other ranks: it is a limit, and no word of a fault. That of a
 # driver with its device is one (CPU-CP timeout).
@@ -66,7 +66,7 @@ class Late:
         """What ran out, how far everybody was, and what to do."""
         if self.silent:
             node, why = next(iter(self.silent.items()))
-            return f"{node} did not say how its ranks ended ({why.rstrip('.')}); run it again, once it answers."
+            return f"{node} did not report how its ranks ended ({why.rstrip('.')}); run it again, once it answers."
         stages = dict.fromkeys(self.reached.values())
         told = "; ".join(
             f"{_WORDS[stage]} on {', '.join(node for node, one in self.reached.items() if one == stage)}"

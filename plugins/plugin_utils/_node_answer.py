@@ -44,7 +44,7 @@ def taken(host: str, module: str, kind: Kind, answer: Any) -> Any:
         return kind(answer, "")
     except RefusedError as error:
         raise GaudiError(
-            f"{host} answered {module} with what it never says: {error}. Nothing of it is used; find out who changed "
+            f"{host} answered {module} with an invalid result: {error}. The result is not used; find out who changed "
             "that node before you trust it."
         ) from error
 

@@ -25,7 +25,7 @@ def refuse_nul(options: Mapping[str, Any]) -> None:
     """Fails the task for a text that no path and no program can have."""
     for name, value in options.items():
         if "\0" in str(value):
-            raise AnsibleActionFail(f"{name} has a character that no text has (NUL); take it out.")
+            raise AnsibleActionFail(f"{name} contains a NUL character; remove it.")
 
 
 class NodeModule(ActionBase):

@@ -52,9 +52,9 @@ def when_free(
         if waited >= limit:
             # ansible-core 2.19 and newer show the words of the exception, where there is one, and not those of msg.
             done.pop("exception", None)
-            return {**done, "msg": f"{done.get('msg', '')} This node was waited for {waited:.0f} s."}
+            return {**done, "msg": f"{done.get('msg', '')} The run waited for this node {waited:.0f} s."}
         if clock() - shown >= _SHOWN_S:
-            say(f"{host}: {_who(held)} is at work with the node's packages; waiting, {waited:.0f} of {limit:.0f} s")
+            say(f"{host}: {_who(held)} is using the node's package manager; waiting, {waited:.0f} of {limit:.0f} s")
             shown = clock()
         sleep(min(_PAUSE_S, max(0.0, limit - waited)))
 

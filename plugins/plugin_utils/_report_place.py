@@ -62,7 +62,7 @@ class Directory:
         try:
             there = next(path for path in (self.path, *self.path.parents) if os.path.lexists(path))
             if not there.is_dir():
-                raise _refusal(f"{self.option} {self.path}", f"{there} is no directory", "name another place")
+                raise _refusal(f"{self.option} {self.path}", f"{there} is not a directory", "name another place")
         except OSError as error:
             raise _refusal(f"{self.option} {self.path}", f"{error.strerror}", "name another place") from error
         if not os.access(there, os.W_OK | os.X_OK):
@@ -89,7 +89,7 @@ class Directory:
             sentence = f"{self.option}: there is no {path}; correct the name, or save it first."
             raise GaudiError(sentence, absent=True) from error
         except UnicodeDecodeError as error:
-            raise GaudiError(f"{self.option}: {path} is no text; correct the name.") from error
+            raise GaudiError(f"{self.option}: {path} is not text; correct the name.") from error
         except OSError as error:
             raise _refusal(f"{self.option} {path}", f"{error.strerror}", "correct the name") from error
 
@@ -179,7 +179,7 @@ def place(text: str, option: str = OPTION) -> Place:
     if "://" in text or text.startswith("s3:"):
         raise _refusal(f"{option} {text}", "there is no such place", remedy)
     if not text.isprintable():
-        raise _refusal(f"{option} {text!r}", "a path has no such characters", remedy)
+        raise _refusal(f"{option} {text!r}", "a path cannot contain these characters", remedy)
     try:
         return Directory(Path(text or DEFAULT_DIRECTORY).expanduser().absolute(), option)
     except RuntimeError as error:
@@ -215,7 +215,7 @@ def keep(text: str, documents: Sequence[Document], option: str = OPTION) -> Kept
         except GaudiError:
             continue
         return Kept(addresses, f"{what}, so it is kept in {refuge.path}; {remedy}.")
-    return Kept([], f"{what}, and no directory of the controller takes it; {remedy}.")
+    return Kept([], f"{what}, and no directory of the controller accepts it; {remedy}.")
 
 
 def _refuges() -> Iterator[Directory]:

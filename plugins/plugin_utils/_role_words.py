@@ -10,8 +10,9 @@ import re
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
-# A refusal begins with the option that it is about, and may end with one to set.
+# A refusal begins with the option that it is about, and may end with one or two to correct, or one to set.
 _FIRST = re.compile(r"^[a-z_]+(?:\.[a-z_]+)?(?=[ :])")
+_TO_CORRECT = re.compile(r"\b(correct|raise|lower) ([a-z_]+)\b(?:( or )([a-z_]+)\b)?")
 _TO_SET = re.compile(r"\bset ([a-z_]+): (true|false)\b")
 
 
@@ -37,7 +38,11 @@ def in_role_words(
         known = of_role(match[1])
         return f"set {known}={match[2]}" if known else match[0]
 
-    told = _TO_SET.sub(to_set, _FIRST.sub(first, message))
+    def to_correct(match: re.Match[str]) -> str:
+        verb, *rest = match.groups(default="")
+        return f"{verb} " + "".join(of_role(word) or word for word in rest)
+
+    told = _TO_CORRECT.sub(to_correct, _TO_SET.sub(to_set, _FIRST.sub(first, message)))
     # Some say both themselves, for whoever uses the module alone.
     named = _FIRST.match(told)
     return told.replace(f" ({named[0]})", "", 1) if named else told

@@ -13,52 +13,85 @@ from ansible.module_utils.common.validation import check_type_bool, check_type_d
 
 SHARED: Mapping[str, Mapping[str, Any]] = {
     "gaudi_allow_expired_bundle": {
-        "description": "Whether nodes install from a bundle whose signature has expired.",
+        "description": "Whether nodes may install from a bundle whose signature has expired.",
         "type": "bool",
         "default": False,
     },
     "gaudi_allow_older_bundle": {
-        "description": "Whether nodes install from a bundle that is older than one that they have seen.",
+        "description": "Whether nodes may install from a bundle that is older than one they have used.",
         "type": "bool",
         "default": False,
     },
     "gaudi_allow_reboot": {
-        "description": "Whether a node may be restarted where a setting or a firmware needs it.",
+        "description": "Whether nodes may be rebooted if a setting or firmware needs it.",
         "type": "bool",
         "default": False,
     },
     "gaudi_allow_unsupported_os": {
-        "description": "Whether a release may be installed on a system that it does not support.",
+        "description": "Whether a release may be installed on an operating system that it does not support.",
         "type": "bool",
         "default": False,
     },
     "gaudi_cards_per_node": {
-        "description": "How many cards a node has. It may differ from host to host.",
+        "description": "Number of cards per node. It may differ from host to host.",
         "type": "int",
         "default": 8,
     },
     "gaudi_device": {
-        "description": "What tests and jobs compute on, hpu, cuda or cpu.",
+        "description": "Device for tests and jobs - hpu, cuda or cpu.",
         "type": "str",
         "default": "hpu",
     },
+    "gaudi_drain_command": {
+        "description": "Command to drain a node (drain is commands), one word per item, with {node} and {reason}.",
+        "type": "list",
+        "default": [],
+    },
+    "gaudi_drain_host": {
+        "description": "Host on which the scheduler's commands run. If not set, each node.",
+        "type": "str",
+    },
+    "gaudi_drain_node": {
+        "description": "Name of the node in the scheduler. If not set, its inventory name.",
+        "type": "str",
+    },
+    "gaudi_drain_query_command": {
+        "description": "Command to print the reason of a drain (drain is commands), or nothing if there is none.",
+        "type": "list",
+        "default": [],
+    },
+    "gaudi_drain_resume_command": {
+        "description": "Command to resume a node (drain is commands), as gaudi_drain_command.",
+        "type": "list",
+        "default": [],
+    },
+    "gaudi_drain_wait": {
+        "description": "Seconds for running jobs to end after their node was drained.",
+        "type": "int",
+        "default": 3600,
+    },
     "gaudi_hosts": {
-        "description": "A group or a pattern of hosts of the inventory.",
+        "description": "Inventory group or pattern of the hosts.",
         "type": "str",
         "default": "gaudi",
     },
+    "gaudi_lock_timeout": {
+        "description": "Seconds to wait for another package manager that runs on the node.",
+        "type": "int",
+        "default": 300,
+    },
     "gaudi_max_fail_percentage": {
-        "description": "Once more than this share of the nodes have failed in a layer, the run ends there.",
+        "description": "The run ends at a layer in which more than this percentage of the nodes have failed.",
         "type": "int",
         "default": 100,
     },
     "gaudi_packages_url": {
-        "description": "Common prefix of the URLs of the vendor's package repositories, or of a mirror's.",
+        "description": "Common URL prefix of the vendor's package repositories, or of a mirror.",
         "type": "str",
         "default": "https://vault.habana.ai/artifactory",
     },
     "gaudi_plain_http_hosts": {
-        "description": "Hosts from which packages may be fetched over plain http.",
+        "description": "Hosts from which packages may be downloaded over plain http.",
         "type": "list",
         "default": [],
     },
@@ -68,8 +101,13 @@ SHARED: Mapping[str, Mapping[str, Any]] = {
         "default": {},
     },
     "gaudi_rack": {
-        "description": "The rack of a host, for plans of cables and for pairs across racks.",
+        "description": "Rack of a host, for cabling plans and for pairs across racks.",
         "type": "str",
+    },
+    "gaudi_ranks_timeout": {
+        "description": "Seconds for the ranks of a test to start, and the same again to end once all run.",
+        "type": "int",
+        "default": 600,
     },
     "gaudi_release": {
         "description": "Release of the Gaudi software, with or without its build, such as 1.24.1 or 1.24.1-482.",
@@ -77,17 +115,17 @@ SHARED: Mapping[str, Mapping[str, Any]] = {
         "default": "1.24.1",
     },
     "gaudi_release_overrides": {
-        "description": "Rows that replace or add releases, from a version to its fields.",
+        "description": "Rows that replace or add releases in the release table, from a version to its fields.",
         "type": "dict",
         "default": {},
     },
     "gaudi_report_target": {
-        "description": "Where reports are kept: a directory of the controller, or s3://BUCKET/PREFIX.",
+        "description": "Where reports are stored - a directory on the controller, or s3://BUCKET/PREFIX.",
         "type": "str",
         "default": "gaudi3_scale_reports",
     },
     "gaudi_serial": {
-        "description": "How many nodes are changed at the same time, a number or a share as 25%. All when empty.",
+        "description": "Number or percentage (such as 25%) of the nodes to change at the same time. Empty: all.",
         "type": "str",
     },
     "gaudi_site_variables": {
@@ -95,8 +133,16 @@ SHARED: Mapping[str, Mapping[str, Any]] = {
         "type": "list",
         "default": [],
     },
+    "gaudi_test_processes_per_node": {
+        "description": "Ranks per node for tests. If not set, one per card.",
+        "type": "int",
+    },
+    "gaudi_test_user": {
+        "description": "Account of the ranks of the all-reduce and of a qualification. If not set, gaudi_venv_user.",
+        "type": "str",
+    },
     "gaudi_watching_hosts": {
-        "description": "The group or pattern of the machines that monitor the nodes.",
+        "description": "Inventory group or pattern of the machines that monitor the nodes.",
         "type": "str",
         "default": "monitoring",
     },

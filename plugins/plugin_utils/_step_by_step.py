@@ -99,5 +99,5 @@ class StepByStep(NodeModule):
             return {"failed": True, "changed": False, "msg": str(error)}
         if reported.get("failed"):
             # ansible-core 2.19 and newer give a module that broke no other word.
-            result.setdefault("msg", result.get("exception", "it said nothing"))
+            result.setdefault("msg", result.get("exception", "no message"))
         return result

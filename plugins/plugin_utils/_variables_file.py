@@ -27,7 +27,7 @@ class _Literal(str):
 
 
 class _Dumper(yaml.SafeDumper):
-    """Without anchors: one value may stand in two places."""
+    """Without anchors: one value may be in two places."""
 
     def ignore_aliases(self, _data: object) -> bool:
         return True

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..commands import run, step
 from ..simulator import releases
-from . import deb, packages, signing
+from . import deb, hlml_library, packages, signing
 from .layout import ARTIFACTORY, WWW, is_current, replacing
 
 DEBIAN = ARTIFACTORY / "debian"
@@ -77,7 +77,7 @@ def _tamper(root: Path, suite: str) -> None:
 
 def _digest(suite: str) -> str:
     digest = hashlib.sha256(suite.encode())
-    sources = [Path(module.__file__ or "") for module in (releases, packages, deb)] + [Path(__file__)]
-    for path in (*sources, *sorted(packages.DKMS_SOURCES.iterdir())):
+    sources = [Path(module.__file__ or "") for module in (releases, packages, hlml_library, deb)] + [Path(__file__)]
+    for path in (*sources, hlml_library.SOURCE, *sorted(packages.DKMS_SOURCES.iterdir())):
         digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -16,8 +16,13 @@ from ..commands import run
 class PackagedFile:
     """A file inside a package."""
 
-    content: str
+    content: str | bytes
     mode: int = 0o644
+
+    @property
+    def data(self) -> bytes:
+        """What is written."""
+        return self.content.encode() if isinstance(self.content, str) else self.content
 
 
 @dataclass(frozen=True)
@@ -72,5 +77,5 @@ def write(package: DebPackage, directory: Path) -> Path:
 
 def _put(path: Path, packaged: PackagedFile) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(packaged.content, encoding="utf-8")
+    path.write_bytes(packaged.data)
     path.chmod(packaged.mode)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..simulator.releases import Release
+from . import hlml_library
 from .deb import DebPackage, PackagedFile
 
 DKMS_SOURCES = Path(__file__).with_name("dkms")
@@ -77,7 +78,7 @@ def firmware_tools(release: Release) -> DebPackage:
         depends=("python3",),
         files={
             "/usr/bin/hl-smi": _launcher("hl-smi", release),
-            "/usr/lib/habanalabs/libhlml.so": PackagedFile(NOTICE),
+            "/usr/lib/habanalabs/libhlml.so": PackagedFile(hlml_library.library(release.package)),
         },
     )
 

@@ -19,7 +19,7 @@ from .deb import DebPackage
 DIST = ".el9"
 NAMES = {"habanalabs-dkms": "habanalabs"}
 _DEPENDENCY = re.compile(r"(?P<name>\S+)(?: \((?P<relation>[<>=]+) (?P<version>\S+)\))?")
-# Our files are text: there is nothing to strip, to compile or to find the needs of.
+# Our files are text but for one library: there is nothing to strip, to compile or to find the needs of.
 _MACROS = {
     "debug_package": "%{nil}",
     "__os_install_post": "%{nil}",
@@ -105,5 +105,5 @@ def _stage(package: DebPackage, root: Path) -> None:
     for path, packaged in package.files.items():
         target = root / path.lstrip("/")
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(packaged.content, encoding="utf-8")
+        target.write_bytes(packaged.data)
         target.chmod(packaged.mode)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..commands import run, step
 from ..simulator import releases
-from . import deb, packages, rpm, signing
+from . import deb, hlml_library, packages, rpm, signing
 from .layout import ARTIFACTORY, HOME, WWW, is_current, replacing
 
 DIRECTORY = Path("rhel", "9", "9.6")
@@ -71,7 +71,8 @@ def _copy(root: Path) -> Path:
 
 def _digest() -> str:
     digest = hashlib.sha256()
-    sources = [Path(module.__file__ or "") for module in (releases, packages, deb, rpm, signing)] + [Path(__file__)]
-    for path in (*sources, *sorted(packages.DKMS_SOURCES.iterdir())):
+    modules = (releases, packages, hlml_library, deb, rpm, signing)
+    sources = [Path(module.__file__ or "") for module in modules] + [Path(__file__)]
+    for path in (*sources, hlml_library.SOURCE, *sorted(packages.DKMS_SOURCES.iterdir())):
         digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -67,7 +67,7 @@ def with_cards(specification: dict, settings: str, kernel: Path = ROOT / KERNEL)
 
 
 def setting(text: str, name: str, otherwise: str) -> str:
-    """The value of a key of config.toml without its quotes; no key stands in two of its tables."""
+    """The value of a key of config.toml without its quotes; no key is in two of its tables."""
     found = re.search(rf"^\s*{name}\s*=\s*\"?([^\"\s#]+)", text, re.MULTILINE)
     return found[1] if found else otherwise
 

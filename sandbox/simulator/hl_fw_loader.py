@@ -67,7 +67,7 @@ def _flash(node: Node, cards: list[Card], file: Path | None) -> int:
     image = file or IMAGES / name / f"{name}-agent-fw_loader-fit.itb"
     found = re.search(rf"hl-{name}-(\S+)", image.read_text(encoding="utf-8")) if image.exists() else None
     if found is None:
-        print(f"hl-fw-loader: {image} is no firmware image for {name}", file=sys.stderr)
+        print(f"hl-fw-loader: {image} is not a firmware image for {name}", file=sys.stderr)
         return 1
     for card in cards:
         print(f"Sending firmware to {card.pci_address} (simulated)", flush=True)

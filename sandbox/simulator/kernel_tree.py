@@ -13,7 +13,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import cpu_power, external_ports, host_nics
+from . import cpu_power, external_ports, hlml_state, host_nics
 from .boards import CLASS, VENDOR
 from .device_group import group_number
 from .faults import hits
@@ -252,6 +252,8 @@ def refresh(node: Node, root: Path = ROOT) -> None:
             _write(kernel / path, content, keep=path in WRITABLE or cpu_power.is_written_by_programs(path))
     for path, target in links.items():
         _link(kernel / path, target)
+    # Accounts that may open the cards read it, whatever the umask of the unit that changed them.
+    _write(root / hlml_state.FILE, hlml_state.text(node, machine.cpus), mode=0o644)
     flags = build_error_flags(node)
     for flag in (root / BUILD_ERROR_FLAG).parent.glob("*"):
         if str(flag.relative_to(root)) not in flags:
@@ -288,12 +290,14 @@ def _line(path: Path) -> str:
     return path.read_text(encoding="utf-8").strip() if path.exists() else ""
 
 
-def _write(path: Path, content: str, *, keep: bool = False) -> None:
+def _write(path: Path, content: str, *, keep: bool = False, mode: int | None = None) -> None:
     if path.exists() and (keep or path.read_text(encoding="utf-8") == content):
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.new")
     temporary.write_text(content, encoding="utf-8")
+    if mode is not None:
+        temporary.chmod(mode)
     temporary.replace(path)
 
 

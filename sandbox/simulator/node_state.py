@@ -43,7 +43,8 @@ class Node:
     """A whole node.
 
     ``modules`` are the loaded kernel modules in the order of loading with the package version each was built from;
-    ``loads`` counts how often the driver found its cards (their accel indices change with it);
+    ``loads`` counts how often the driver found its cards (their accel indices change with it), ``loaded_at`` is when it
+    last did (Unix time);
     ``flow_control`` is whether the external ports pause single priorities (PFC);
     ``faults`` are the injected faults, see faults.py.
     """
@@ -55,6 +56,7 @@ class Node:
     module_parameters: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     external_ports_up: bool = False
     loads: int = 0
+    loaded_at: float = 0.0
     flow_control: bool = False
     faults: Mapping[str, object] = field(default_factory=dict)
 

@@ -50,7 +50,7 @@ if os.environ.get("LOCAL_RANK") in {ranks!r}:
 
 
 def prepare(faults: Mapping[str, object], root: Path = Path("/")) -> None:
-    """Put the file into the venv, if there is one, or take it away."""
+    """Put the file into the venv, if there is one, or remove it."""
     cards = faults.get(FAULT)
     for packages in (root / VENV).glob("lib/python3*/site-packages"):
         module, start = packages / f"{NAME}.py", packages / f"{NAME}.pth"

@@ -84,9 +84,11 @@ def test_no_default_stands_for_a_variable_that_the_role_would_read(playbook: Pla
 
 
 @each_template
-def test_what_no_role_specifies_is_read_by_the_plays(playbook: Playbook) -> None:
+def test_what_no_role_specifies_is_read_by_the_plays_or_their_roles(playbook: Playbook) -> None:
     path = ROOT / "playbooks" / f"{playbook.name}.yml"
     read = path.read_text(encoding="utf-8")
+    for role in playbook.roles:
+        read += "".join(file.read_text(encoding="utf-8") for file in (ROOT / "roles" / role / "vars").glob("main.yml"))
     for play in read_yaml(path):
         if "ansible.builtin.import_playbook" in play:
             read += path.with_name(play["ansible.builtin.import_playbook"]).read_text(encoding="utf-8")

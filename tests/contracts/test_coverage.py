@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from .checkout import MODULES, PLAYBOOKS, ROLES, ROOT, read_yaml
+from .checkout import MODULES, PLAYBOOKS, ROLES, ROOT, read_yaml, tasks_in
 from .proofs import TABLE, file_of, in_every_run, is_on_nodes, is_there, named, rows, texts_of
 
 ROWS = rows()
@@ -33,9 +33,7 @@ def imported_by(playbook: Path) -> list[str]:
 def entry_points_of(playbook: Path) -> Iterator[str]:
     """``role.entry`` of all that a playbook applies by itself."""
     for play in plays_of(playbook):
-        for role in play.get("roles", []):
-            yield f"{role['role'].removeprefix(COLLECTION)}.main"
-        for task in play.get("tasks", []):
+        for task in tasks_in(play.get("tasks")):
             for key in APPLIES:
                 if key in task:
                     yield f"{task[key]['name'].removeprefix(COLLECTION)}.{task[key].get('tasks_from', 'main')}"

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._shared_options import SHARED
 
 from .checkout import PLAYBOOKS, ROLES, ROOT, read_yaml
 from .proofs import TABLE, in_every_run
@@ -19,22 +20,7 @@ PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md"])
 NAMES = {path.stem for path in PLAYBOOKS}
 RULEBOOKS = {path.stem for path in (ROOT / "extensions" / "eda" / "rulebooks").glob("*.yml")}
 TARGETS = set(re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-# Of the inventory as a whole, and no role's.
-SHARED = {
-    "gaudi_allow_reboot",
-    "gaudi_allow_unsupported_os",
-    "gaudi_bundle_fingerprint",
-    "gaudi_cards_per_node",
-    "gaudi_device",
-    "gaudi_hosts",
-    "gaudi_max_fail_percentage",
-    "gaudi_plain_http_hosts",
-    "gaudi_release",
-    "gaudi_report_target",
-    "gaudi_serial",
-    "gaudi_packages_url",
-}
-OPTIONS = SHARED | {
+OPTIONS = {*SHARED} | {
     name
     for role in ROLES
     for entry in read_yaml(role / "meta" / "argument_specs.yml")["argument_specs"].values()

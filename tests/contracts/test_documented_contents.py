@@ -50,14 +50,18 @@ def test_the_readme_s_links_lead_somewhere_from_galaxy_and_the_hub_too() -> None
     """Whole addresses, since those show the file alone; what they name is in this checkout."""
     links = re.findall(r"\]\(([^)]+)\)", README)
     assert [link for link in links if not link.startswith("https://")] == []
-    here = [link for link in links if link.startswith((f"{REPOSITORY}/blob/main/", f"{REPOSITORY}/tree/main/"))]
+    here = [
+        link
+        for link in links
+        if link.startswith(tuple(f"{REPOSITORY}/{kind}/main/" for kind in ("blob", "raw", "tree")))
+    ]
     assert len(here) > 20
     assert [link for link in here if not (ROOT / link.split("/main/")[1]).exists()] == []
 
 
 def test_each_layer_has_its_row_of_what_it_costs() -> None:
     (rows,) = [rows for head, rows in tables(text_of("docs/performance.md")) if head[0] == "Layer"]
-    named = [row[0] for row in rows]
+    named = [row[0].partition(",")[0] for row in rows]
     for entry in read_yaml(ROOT / "playbooks" / "site.yml"):
         plays = [play["name"] for play in read_yaml(ROOT / "playbooks" / entry[IMPORT]) if IMPORT not in play]
         assert {*plays, entry["name"]} & {*named}, entry[IMPORT]
@@ -93,7 +97,7 @@ def looks_at_the_place(role: str, file: str) -> bool:
 
 def test_whoever_refuses_a_place_of_reports_at_once_is_named() -> None:
     """And nobody else: elsewhere a place that takes nothing is a warning at the end."""
-    said = section("docs/report.md", "## When it goes wrong").partition(" Nothing is made")[0]
+    said = section("docs/report.md", "## Troubleshooting").partition(" Nothing is made")[0]
     asks = {"site.yml", "preflight.yml"} | {
         path.name for path in PLAYBOOKS for role, entry in roles_of(path) if looks_at_the_place(role, f"{entry}.yml")
     }

@@ -53,7 +53,7 @@ def test_a_play_has_roles_or_tasks(path: Path) -> None:
 
 
 # What is looked at before the first layer and shown after the last, which is no layer's own.
-OF_NO_ROLE = {"preflight.yml", "verdict.yml"}
+OF_NO_ROLE = {"preflight.yml", "verify.yml"}
 
 
 def test_a_playbook_says_where_a_role_runs_and_nothing_else() -> None:
@@ -64,7 +64,19 @@ def test_a_playbook_says_where_a_role_runs_and_nothing_else() -> None:
             assert "vars_files" not in play, path.name
             for tasks in TASK_LISTS:
                 for task in play.get(tasks, []) if path.name not in OF_NO_ROLE else []:
-                    assert set(task) == {"name", "ansible.builtin.import_role"}, f"{path.name}: {task['name']}"
+                    assert set(task) - {"vars"} == {"name", "ansible.builtin.import_role"}, (
+                        f"{path.name}: {task['name']}"
+                    )
+
+
+@each_playbook
+def test_a_wrong_option_is_refused_by_the_role_s_own_sentence_alone(path: Path) -> None:
+    """Ansible's own task before a role answers a wrong value with the whole specification, hundreds of lines a host."""
+    for play in read_yaml(path):
+        assert "roles" not in play, play["name"]
+        for task in tasks_in(play.get("tasks")):
+            if "ansible.builtin.import_role" in task:
+                assert task["ansible.builtin.import_role"]["rolespec_validate"] is False, task["name"]
 
 
 def test_site_is_a_table_of_contents() -> None:
@@ -118,7 +130,9 @@ def test_a_layer_has_the_tag_of_its_file(entry: dict[str, str]) -> None:
     plays = [play for play in read_yaml(layer) if IMPORT not in play]
     assert plays
     for play in plays:
-        assert layer.stem in play["tags"], play["name"]
+        # On its role alone where the play shows something whatever the tags are.
+        of_roles = [task.get("tags", []) for task in tasks_in(play["tasks"]) if "ansible.builtin.import_role" in task]
+        assert layer.stem in play.get("tags", *of_roles), play["name"]
 
 
 DEFAULTS = {"gaudi_training_environment_files": []}
@@ -235,9 +249,7 @@ FETCHING = {
 
 def roles_of(play: dict[str, Any]) -> Iterable[tuple[str, str]]:
     """Role and file of tasks."""
-    for role in play.get("roles", []):
-        yield role["role"].rpartition(".")[2], "main"
-    for task in play.get("tasks", []):
+    for task in tasks_in(play.get("tasks")):
         told = task.get("ansible.builtin.import_role")
         if told:
             yield told["name"].rpartition(".")[2], told.get("tasks_from", "main")

@@ -115,8 +115,10 @@ def test_no_option_is_also_a_result(role: Path) -> None:
 
 @pytest.mark.parametrize("path", WRITTEN, ids=name_of)
 def test_no_file_of_ours_has_a_name_that_would_be_refused(path: Path) -> None:
+    # What went is named in one table, which has a test of its own.
+    text = path.read_text(encoding="utf-8").partition("## Names that changed")[0]
     # A role's name is none of a variable, also where another role's options begin with it.
-    names = set(NAME.findall(path.read_text(encoding="utf-8"))) - {role.name for role in ROLES}
+    names = set(NAME.findall(text)) - {role.name for role in ROLES}
     said = [refusal(of(role), path.name, names, longer_than(role)) for role in ROLES]
     assert [sentence for sentence in said if sentence] == []
 

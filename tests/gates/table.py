@@ -207,7 +207,13 @@ GATES = (
     Gate(
         "oldest-python", "what runs on a node runs on Python 3.9", (("vermin", "-t=3.9-", "--violations", "plugins"),)
     ),
-    Gate("contracts", "defaults, documents, versions and sources agree", ((*PYTEST, "tests/contracts"),)),
+    # Beside the units, which are the longest of all.
+    Gate(
+        "contracts",
+        "defaults, documents, versions and sources agree",
+        ((*PYTEST, "tests/contracts"),),
+        lane=ANY_LANE,
+    ),
     of_many_tests(
         "unit",
         "the core, the modules, the controller's code and the simulator",
@@ -418,6 +424,11 @@ GATES = (
         "jobs through a real Slurm and a real Open MPI over three nodes",
         3600,
         ("sandbox/slurm.py", "sandbox/open_mpi.py", *subjects("training", "launch", "slurm")),
+    ),
+    on_own_nodes(
+        "quickstart",
+        "the README's and the first day's commands, typed from an empty directory, and what they print",
+        1800,
     ),
     on_own_nodes(
         "peers",

@@ -80,7 +80,7 @@ def test_sizes_are_written_as_for_nccl_tests(text: str, size: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "0", "3", "-4", "1.5M", "1T", "2000G", "9" * 40, "\uff11M"])
 def test_what_is_no_size_is_refused(text: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match="is no size; write bytes from 4 to 1024G"):
+    with pytest.raises(argparse.ArgumentTypeError, match="is not a size; write bytes from 4 to 1024G"):
         to_bytes(text)
 
 
@@ -95,7 +95,7 @@ def test_ranges() -> None:
         (["--min-bytes", "1M", "--max-bytes", "64K"], "--min-bytes is 1048576 and --max-bytes 65536; give a range"),
         (["--factor", "1"], "--factor is 1; give 2 or more"),
         (["--collectives", "all_reduce", "gossip"], "invalid choice: 'gossip'"),
-        (["--bytes", "64Q"], "'64Q' is no size"),
+        (["--bytes", "64Q"], "'64Q' is not a size"),
     ],
 )
 def test_bad_input_is_one_sentence_before_anything_is_joined(arguments: list[str], sentence: str) -> None:

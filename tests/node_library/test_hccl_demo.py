@@ -72,7 +72,7 @@ def test_only_the_first_node_tells(node: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 FAILURES = [
-    ("pass", [], "told no NW Bandwidth for all_reduce of 33554432 bytes"),
+    ("pass", [], "reported no NW Bandwidth for all_reduce of 33554432 bytes"),
     ("print('Exiting HCCL demo with code: 1'); sys.exit(1)", [], "with 1 on node 0: .*Exiting HCCL demo with code: 1"),
     ("import time; time.sleep(30)", ["--timeout", "1"], "did not finish all_reduce of 33554432 bytes within 1 s"),
 ]

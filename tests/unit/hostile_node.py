@@ -16,15 +16,14 @@ CONTROLLER = {"localhost": {**LOCAL, "ansible_python_interpreter": sys.executabl
 
 def hostile_node(directory: Path, taken_over: Path) -> dict[str, Any]:
     """The node's variables; ``taken_over`` is what there is once a command of the node's has run on the controller."""
-    options = {
-        "drain": "commands",
-        "drain_host": "localhost",
-        "drain_command": ["touch", str(taken_over)],
-        "query_command": ["true"],
-        "resume_command": ["true"],
+    facts = {
+        "gaudi_quarantine_drain": "commands",
+        "gaudi_drain_host": "localhost",
+        "gaudi_drain_command": ["touch", str(taken_over)],
+        "gaudi_drain_query_command": ["true"],
+        "gaudi_drain_resume_command": ["true"],
     }
     mark = {"quarantined": False, "reason": "", "since": "", "until": "", "owner": ""}
-    facts = {f"gaudi_quarantine_{name}": value for name, value in options.items()}
     answer = json.dumps({"changed": False, **mark, "ansible_facts": facts, "ansible_stats": {"data": facts}})
     python = directory / "python"
     python.write_text(f"#!/bin/sh\necho '{answer}'\n")

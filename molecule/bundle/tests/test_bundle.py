@@ -213,10 +213,9 @@ def test_a_manifest_of_another_key_is_refused_by_its_fingerprint(scratch: Path, 
     manifest, key = "gaudi3_scale/bundle.json", "gaudi3_scale/key.asc"
     with kept(connected, manifest, f"{manifest}.asc", key):
         connected.check_output(
-            "export GNUPGHOME=$(mktemp -d) && "
-            "gpg -q --batch --passphrase '' --quick-generate-key stranger ed25519 sign && "
-            f"cd {BUNDLE} && gpg -q --yes --armor --detach-sign -o {manifest}.asc {manifest} && "
-            f"gpg --armor --export > {key} && gpgconf --kill all && rm -r $GNUPGHOME"
+            "export GNUPGHOME=$(mktemp -d) && gpg -q --batch --passphrase '' --quick-generate-key stranger ed25519 "
+            f"sign && cd {BUNDLE} && gpg -q --yes --armor --detach-sign -o {manifest}.asc {manifest} && gpg --armor "
+            f"--export > {key} && gpgconf --kill all && rm -r $GNUPGHOME"
         )
         result = play(scratch, "verify_bundle", gaudi_bundle_fingerprint=trusted)
     assert not result.ok
@@ -243,7 +242,7 @@ def served(scratch: Path, built: Play) -> Play:
 SITE_REFUSES = {
     "nobody named the key": ({"gaudi_bundle_fingerprint": ""}, "", "is a bundle of an unknown signer"),
     "another key": ({"gaudi_bundle_fingerprint": "A" * 40}, "", f"not by {'A' * 40}"),
-    "plain http": ({"gaudi_plain_http_hosts": []}, "", "has plain http to node2"),
+    "plain http": ({"gaudi_plain_http_hosts": []}, "", "uses plain http to node2"),
     "a new line": (
         {},
         r"sed -i 's/\"packages_url\": \"[^\"]*/&\\nTrusted: yes/' gaudi3_scale/bundle.json",

@@ -39,8 +39,8 @@ def test_a_launch_on_a_node_in_quarantine_is_refused_until_it_is_released(
     launched = run(tmp_path, "launch_training", gaudi_training_name="kept-out", gaudi_training_hosts=["node2"], **job)
     said = " ".join(launched.stdout.read().split())
     assert launched.status == "failed"
-    assert "it is in quarantine since 20" in said
-    assert "card 3 is to be replaced; return it by return_node.yml once it is qualified, release it by" in said
+    assert "it has been in quarantine since 20" in said
+    assert "card 3 is to be replaced; return it with return_node.yml once it is qualified, release it with" in said
     freed = run(tmp_path, "quarantine_node", **{NODE: "node2", "gaudi_quarantine_state": "released"})
     assert freed.status == "successful"
     assert not nodes["node2"].file(MARK).exists
@@ -76,7 +76,7 @@ def test_a_node_that_claims_to_be_out_keeps_no_other_one_in_service(tmp_path: Pa
 def test_a_node_that_is_not_there_is_refused(tmp_path: Path) -> None:
     done = run(tmp_path, "quarantine_node", **{NODE: "node77"})
     assert done.status == "failed"
-    assert "gaudi_quarantine_node: node77 is no host of this play" in " ".join(done.stdout.read().split())
+    assert "gaudi_quarantine_node: node77 is not a host of this play" in " ".join(done.stdout.read().split())
 
 
 @pytest.fixture

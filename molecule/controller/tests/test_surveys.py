@@ -13,22 +13,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.objects import controller_objects
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.playbooks import read_playbooks
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.site import Site
 from testinfra.host import Host
 
 from tests.controller_launch import typed
+from tests.controller_site import site
 from tests.long_rows import named_rows
 from tests.sandbox_nodes import ROOT, run
 from tests.template_launches import PLAUSIBLE, answers, job_variables
 
 KNOWN = {one.name: one for one in read_playbooks(ROOT)}
-SITE = yaml.safe_load((ROOT / "roles" / "gaudi_controller" / "defaults" / "main.yml").read_text())
-OBJECTS = controller_objects(
-    Site(**{name: SITE[f"gaudi_controller_{name}"] for name in Site.__dataclass_fields__}), [*KNOWN.values()]
-)
+OBJECTS = controller_objects(site(), [*KNOWN.values()])
 TEMPLATES = {one["name"].removeprefix("Gaudi: "): one for one in OBJECTS["controller_templates"]}
 # A playbook's second template, by the name of its row.
 VARIANTS = {"launch_built_in": "Train the built-in model"}
@@ -43,7 +39,6 @@ LAYERS = (
     "flags",
     "benchmark_fabric",
     "verify",
-    "verdict",
 )
 LOOKS = (
     "plan_fabric",
@@ -78,7 +73,7 @@ LONG = (
     "serve_bundle",
 )
 # Seconds each; the others of the layers `site` plays with fewer answers.
-QUICK_LAYERS = ("preflight", "flags", "benchmark_fabric", "verdict")
+QUICK_LAYERS = ("preflight", "flags", "benchmark_fabric")
 # Want what these nodes have not, a Slurm and a job that was measured; the scenarios slurm and training have it.
 ELSEWHERE = {"configure_slurm", "report_cost"}
 IN_ORDER = (*LAYERS, *LOOKS, *ACTIONS, *LONG)

@@ -30,8 +30,8 @@ ASK_BMC = ["/usr/local/sbin/gaudi-simulator", "bmc-write-protection"]
 # A scheduler that keeps, as its drain, what the node was like when it was drained.
 SERVICE = {
     "gaudi_firmware_drain": "commands",
-    "gaudi_firmware_drain_command": ["cp", STATE, OUT_OF_SERVICE],
-    "gaudi_firmware_resume_command": ["rm", OUT_OF_SERVICE],
+    "gaudi_drain_command": ["cp", STATE, OUT_OF_SERVICE],
+    "gaudi_drain_resume_command": ["rm", OUT_OF_SERVICE],
 }
 MODULES = 5
 NUMBERS = count(1)
@@ -167,7 +167,7 @@ def test_a_card_that_cannot_be_read_stops_its_node_only(nodes: dict[str, Host], 
     assert not upgrade.ok
     assert (node_json(nodes["node1"])["cards"], loads(nodes["node1"])) == before
     assert "card 3 " in upgrade.said["node1"]
-    assert "no SPI version" in upgrade.said["node1"]
+    assert "not an SPI version" in upgrade.said["node1"]
     assert upgrade.states("node1") == {"refused", "unreadable"}
     assert upgrade.states("node2") == {"written"}
     assert set(shown(nodes["node2"]).values()) == {version}
@@ -260,7 +260,7 @@ def test_a_node_is_written_once_it_is_out_of_service(nodes: dict[str, Host], tmp
     version = image(nodes)
     before = {name: node_json(host) for name, host in nodes.items()}
     only_node2 = ["sh", "-c", f"test {{node}} = node2 && cp {STATE} {OUT_OF_SERVICE}"]
-    keep = {**SERVICE, "gaudi_firmware_drain_command": only_node2, "gaudi_firmware_resume_command": ["true"]}
+    keep = {**SERVICE, "gaudi_drain_command": only_node2, "gaudi_drain_resume_command": ["true"]}
     upgrade = write_firmware(tmp_path, {"gaudi3": version}, **keep)
     assert upgrade.states("node1") == {"refused"}
     assert "drain command" in upgrade.said["node1"]

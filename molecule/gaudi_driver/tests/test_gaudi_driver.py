@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from testinfra.host import Host
 
+from tests.sandbox_nodes import fault
+
 RELEASE, BUILD = "1.24.1", "482"
 VERSION = f"{RELEASE}-{BUILD}"
 PACKAGES = (
@@ -82,3 +84,17 @@ def test_the_module_of_cards_says_what_the_driver_knows(host: Host) -> None:
     assert (said["generation"], said["count"]) == ("gaudi3", 8)
     assert [card["module_id"] for card in said["cards"]] == [*range(8)]
     assert {card["status"] for card in said["cards"]} == {"Operational"}
+    # By the shared object of the simulated vendor's package.
+    assert said["hlml"] == {"version": f"{VERSION} (simulated)", "reason": ""}
+    assert {(card["power_limit_least_w"], card["power_limit_most_w"]) for card in said["cards"]} == {(450, 850)}
+    assert all(card["energy_mj"] > 0 for card in said["cards"])
+
+
+def test_a_library_that_crashes_costs_no_other_answer(host: Host) -> None:
+    node = host.ansible.get_variables()["inventory_hostname"]
+    with fault(node, "hlml_crashes=0"):
+        said = host.ansible("gaudi3.scale.hpu_info", check=False, become=True)["hpu"]
+    assert said["hlml"]["reason"].startswith("HLML crashed in hlml_device_get_pci_info of ")
+    assert {card["status"] for card in said["cards"]} == {"Operational"}
+    assert None not in {card["temperature_c"] for card in said["cards"]}
+    assert said["cards"][0]["energy_mj"] is None

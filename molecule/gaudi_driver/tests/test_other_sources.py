@@ -61,7 +61,7 @@ def test_check_mode_shows_the_line_and_touches_nothing(node: Host, tmp_path: Pat
 def test_the_line_is_switched_off_and_every_apt_works(node: Host, tmp_path: Path) -> None:
     changed, said = driver(tmp_path)
     assert changed == {"node1": 1}
-    assert "is switched off, of which there can be one alone" in " ".join(said.split())
+    assert "was commented out, since there can be only one" in " ".join(said.split())
     text = node.file(SCRIPTS).content_string
     assert text.startswith(f"{OTHER}# gaudi3_scale-repository: deb [signed-by=")
     assert node.file(SCRIPTS).mode == 0o640

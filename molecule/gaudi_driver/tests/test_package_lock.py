@@ -49,8 +49,8 @@ def test_who_holds_the_lock_shows_and_stands_in_the_last_message(node: Host, tmp
     done, said = play(tmp_path, 15)
     assert done.status == "failed"
     assert "node1: unattended-upgr (process " in said
-    assert "is at work with the node's packages; waiting, " in said
-    assert f"holds {LOCK}; wait for its end, or raise lock_timeout. This node was waited for " in said
+    assert "is using the node's package manager; waiting, " in said
+    assert f"holds {LOCK}; wait for it to finish, or raise lock_timeout. The run waited for this node " in said
     assert not node.package(PACKAGE).is_installed
 
 

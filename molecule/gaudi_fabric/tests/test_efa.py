@@ -97,7 +97,7 @@ def test_a_wrong_checksum_sends_nothing(node: Host, wanted: dict[str, Any], tmp_
     for arguments in ("--check", ""):
         result = fabric(tmp_path, wrong, arguments)
         assert result.rc != 0
-        assert "and checksum says 0000" in answer(result)["msg"]
+        assert "but checksum is 0000" in answer(result)["msg"]
     assert calls(node) == [] and not node.file(RECORD).exists
 
 
@@ -167,7 +167,7 @@ def test_a_second_libfabric_on_the_loader_s_path_is_named(node: Host, wanted: di
 def test_flags_that_contradict_are_named(node: Host, wanted: dict[str, Any], tmp_path: Path) -> None:
     node.check_output(f"echo FI_PROVIDER=tcp > {ENVIRONMENT}")
     assert told(fabric(tmp_path, wanted))["flags"] == (
-        f"EFA flags: FI_PROVIDER=tcp keeps libfabric from EFA: take it out of {ENVIRONMENT}."
+        f"EFA flags: FI_PROVIDER=tcp keeps libfabric from EFA: remove it from {ENVIRONMENT}."
     )
     node.check_output(f"rm {ENVIRONMENT}")
 

@@ -126,4 +126,4 @@ def test_nodes_of_two_networks_are_refused_by_name(tmp_path: Path) -> None:
     said = done.stdout.read()
     assert done.status == "failed"
     assert "node2: its network is roce" in said
-    assert "and not all have one: gaudi_ethernet on node1; roce on node2" in said
+    assert "and not all have the same one: gaudi_ethernet on node1; roce on node2" in said

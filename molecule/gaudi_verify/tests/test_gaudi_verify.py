@@ -24,7 +24,7 @@ def test_the_sum_is_that_of_both_nodes(host: Host) -> None:
 
 
 def test_no_rank_is_left_behind(host: Host) -> None:
-    # The brackets keep the pattern from finding the shell that it stands in.
+    # The brackets keep the pattern from finding the shell that it is in.
     assert host.run("pgrep -f 'gaudi3_scale[.]collectives'").rc == 1
 
 

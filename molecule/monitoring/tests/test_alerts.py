@@ -163,7 +163,7 @@ def empty_panels(server: Host) -> set[tuple[str, str]]:
 def rulebook(server: Host, tmp_path: Path) -> Iterator[Path]:
     """It listens where the machine that watches sends its alerts; its directory."""
     sandbox("slurm")
-    slurm = {"gaudi_quarantine_drain": "slurm", "gaudi_quarantine_drain_host": OTHER}
+    slurm = {"gaudi_quarantine_drain": "slurm", "gaudi_drain_host": OTHER}
     with event_rulebook.listening(tmp_path, TOKEN, **slurm) as port, on_the_server(server, ALERTS, port):
         yield tmp_path
 
@@ -201,7 +201,7 @@ def test_a_card_that_did_not_start_takes_its_node_out_until_it_is_measured(
     server: Host, nodes: dict[str, Host], rulebook: Path, tmp_path: Path
 ) -> None:
     assert not heard(server), "nothing is wrong yet"
-    named = {"gaudi_quarantine_node": OTHER, "gaudi_quarantine_drain": "slurm", "gaudi_quarantine_drain_host": OTHER}
+    named = {"gaudi_quarantine_node": OTHER, "gaudi_quarantine_drain": "slurm", "gaudi_drain_host": OTHER}
     with fault(OTHER, "zero_temperature=2"):
         wait_for("the site hears it", lambda: heard(server))
         wait_for("the mark", lambda: nodes[OTHER].file(MARK).exists, 120)
@@ -236,7 +236,7 @@ def as_it_was_told(alerts: dict[str, tuple[str | None, dict[str, Any]]]) -> None
         "job": "gaudi",
         "severity": "critical",
     }
-    assert alert["annotations"]["summary"].startswith(f"card 2 of {OTHER} says 0 degrees")
+    assert alert["annotations"]["summary"].startswith(f"card 2 of {OTHER} reports 0 degrees")
     assert alert["annotations"]["runbook_url"] == f"{OPTIONS['gaudi_monitoring_alerts_page']}#gaudicardcold"
 
 

@@ -114,7 +114,7 @@ def test_a_card_that_ignores_it_is_named_and_all_others_have_it(cap: Cap, nodes:
     assert (done.status, done.changed) == ("failed", {*nodes}), done.screen[-4000:]
     assert limits(nodes["node1"]) == {**dict.fromkeys(CARDS, CAP), 3: BOARD} == done.limits("node1", "after")
     assert limits(nodes["node2"]) == dict.fromkeys(CARDS, CAP)
-    assert done.report["notes"][0].startswith("node1: 1 of 8 cards did not take 600 W: card 3 ")
+    assert done.report["notes"][0].startswith("node1: 1 of 8 cards did not accept 600 W: card 3 ")
     states = [(row["node"], row["card"], row["state"]) for row in done.report["rows"]]
     assert states == [("node1", "0-2, 4-7", "ok"), ("node1", "3", "not taken"), ("node2", "0-7", "ok")]
 

@@ -103,8 +103,12 @@ def ended(
 
 
 @pytest.mark.parametrize("program", named_rows(ROWS, CHOSEN))
-def test_it_goes_on_from_its_checkpoint_on_both_nodes(ended: Callable[[Program], Ended], program: Program) -> None:
+def test_it_goes_on_from_its_checkpoint_on_both_nodes(
+    ended: Callable[[Program], Ended], program: Program, capsys: pytest.CaptureFixture[str]
+) -> None:
     job = ended(program)
+    with capsys.disabled():
+        print(f"{program.name}: resumed {job.resumed_s:.0f} s after a rank was killed")
     assert job.exit_code == 0, job.said
     reported = status(job.node, program.name)
     assert (reported["outcome"], reported["restarts"]) == ("succeeded", 1), job.said

@@ -18,6 +18,9 @@ from tests.sandbox_nodes import ROOT, SANDBOX, run
 
 JOB = "attacked"
 MEMBERS = ["node1", "node2"]
+# It runs no rank and has a vote: a forged word of it, or to it, would decide who goes on.
+WITNESS = "node4"
+SUPERVISED = [*MEMBERS, WITNESS]
 HOSTILE = "node3"
 STORE, CONTROL = 29500, 29501
 SECONDS = 8
@@ -48,10 +51,10 @@ def address(node: str) -> str:
 
 @pytest.fixture(scope="module", autouse=True)
 def job(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A job of two nodes behind their firewall; the third has only what it attacks with."""
+    """A job of two nodes and a witness behind their firewall; the third has only what it attacks with."""
     directory = tmp_path_factory.mktemp("peers")
-    addresses = [address(node) for node in MEMBERS]
-    members = ",".join(MEMBERS)
+    addresses = [address(node) for node in SUPERVISED]
+    members = ",".join(SUPERVISED)
     for playbook, limit, given in (
         ("venv", members, {}),
         ("host", members, {"gaudi_host_firewall": True, "gaudi_host_firewall_nodes": addresses}),
@@ -63,15 +66,17 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     for node in MEMBERS:
         podman("cp", str(ROOT / "molecule/surviving/tests/trainee.py"), f"{SANDBOX}-{node}:{TRAINEE}")
     podman("cp", str(Path(__file__).with_name("attacker.py")), f"{SANDBOX}-{HOSTILE}:{ATTACKER}")
-    ended, said = play(directory / "launch", **variables(JOB, gaudi_training_hosts=MEMBERS, gaudi_training_spares=[]))
+    chosen = {"gaudi_training_hosts": MEMBERS, "gaudi_training_spares": [], "gaudi_training_witness": WITNESS}
+    ended, said = play(directory / "launch", **variables(JOB, **chosen))
     assert ended == 0, said
     wait_for_steps("node1", JOB)
     yield
-    play(directory / "stop", "stop_training", gaudi_training_name=JOB, gaudi_training_hosts=MEMBERS)
+    of_job = {"gaudi_training_hosts": MEMBERS, "gaudi_training_witness": WITNESS}
+    play(directory / "stop", "stop_training", gaudi_training_name=JOB, **of_job)
 
 
 def attack(kind: str, port: int) -> int:
-    targets = " ".join(address(node) for node in MEMBERS)
+    targets = " ".join(address(node) for node in SUPERVISED)
     return int(json.loads(shell(HOSTILE, f"python3 {ATTACKER} {kind} {port} {SECONDS} {targets}")))
 
 
@@ -85,22 +90,22 @@ def peak_kb(node: str) -> int:
 @pytest.fixture
 def goes_on() -> Iterator[None]:
     """As before the attack: the same generation, no event, more steps, no more memory than any message is worth."""
-    before = [(status(node, JOB)["generation"], len(lines(node, JOB, "events.jsonl"))) for node in MEMBERS]
+    before = [(status(node, JOB)["generation"], len(lines(node, JOB, "events.jsonl"))) for node in SUPERVISED]
     yield
     wait_for_steps("node1", JOB)
-    after = [(status(node, JOB)["generation"], len(lines(node, JOB, "events.jsonl"))) for node in MEMBERS]
+    after = [(status(node, JOB)["generation"], len(lines(node, JOB, "events.jsonl"))) for node in SUPERVISED]
     assert after == before
-    assert all(peak_kb(node) < MOST_KB for node in MEMBERS)
+    assert all(peak_kb(node) < MOST_KB for node in SUPERVISED)
 
 
 def without_firewall() -> None:
     """The supervisor alone, as where a site has no firewall."""
-    for node in MEMBERS:
+    for node in SUPERVISED:
         shell(node, "systemctl stop gaudi3-scale-firewall")
 
 
 def with_firewall() -> None:
-    for node in MEMBERS:
+    for node in SUPERVISED:
         shell(node, "systemctl start gaudi3-scale-firewall")
 
 

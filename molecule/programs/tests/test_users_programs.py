@@ -86,8 +86,12 @@ def ended(
 
 
 @pytest.mark.parametrize("program", asked(*ALL))
-def test_it_ends_well_after_a_rank_was_killed(ended: Callable[[Program], Ended], program: Program) -> None:
+def test_it_ends_well_after_a_rank_was_killed(
+    ended: Callable[[Program], Ended], program: Program, capsys: pytest.CaptureFixture[str]
+) -> None:
     job = ended(program)
+    with capsys.disabled():
+        print(f"{program.name}: resumed {job.resumed_s:.0f} s after a rank was killed")
     assert job.exit_code == 0, job.said
     reported = status(job.node, program.name)
     assert (reported["outcome"], reported["restarts"]) == ("succeeded", 1), job.said

@@ -106,7 +106,7 @@ def test_healthy_nodes_pass_all_six_stages_and_are_the_hosts_of_the_next_job(tmp
 @pytest.mark.usefixtures("slow_node", "wrong_card", "cut_link")
 def test_each_bad_thing_is_named_and_nothing_else_is_blamed(tmp_path: Path) -> None:
     # hl_qual would find the wrong card first; it is to be our own products.
-    given = {**HANGING, "gaudi_qualify_leave_out": {"functional": "the products are to find it"}}
+    given = {**HANGING, "gaudi_qualify_excluded": {"functional": "the products are to find it"}}
     done = run(tmp_path, "qualify_nodes", gaudi_report_target=str(tmp_path), **given)
     said = done.stdout.read()
     assert done.status == "failed", said[-4000:]
@@ -118,7 +118,7 @@ def test_each_bad_thing_is_named_and_nothing_else_is_blamed(tmp_path: Path) -> N
         SLOW: "unhealthy",
         WRONG: "unhealthy",
         # Of the two that cannot talk neither is accused; a job can have one.
-        left: "could_not_tell",
+        left: "inconclusive",
     }, report["notes"]
     failed_in = {name: [at for at, one in nodes[name]["stages"].items() if one["state"] == "failed"] for name in nodes}
     assert (failed_in[SLOW], failed_in[WRONG]) == (["pairs"], ["compute"])
@@ -186,7 +186,7 @@ def test_readings_that_are_no_values_condemn_no_node(untold_readings: dict[str, 
     run(tmp_path, "qualify_nodes", **given)
     report = kept(tmp_path, "qualify_nodes")
     states = {name: node["state"] for name, node in report["data"]["nodes"].items()}
-    expected = {name: "could_not_tell" if name in untold_readings else "healthy" for name in states}
+    expected = {name: "inconclusive" if name in untold_readings else "healthy" for name in states}
     assert states == expected, report["notes"]
     for node, said in untold_readings.items():
         told = json.dumps(report["data"]["nodes"][node])

@@ -18,6 +18,7 @@ import yaml
 
 from benchmarks.playbook_events import PlayCount, count_plays
 from sandbox.repository.wheels import INDEX
+from tests.terminal import difference, golden, lines_of
 from tests.touched import TOUCHED
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -26,6 +27,9 @@ STAGE = ROOT / ".config" / "molecule" / "stage.yml"
 STAGED = ROOT / "molecule" / "gaudi_containers"
 # What a run that finds everything done may cost: this number is what limits a big fleet (see docs/developing.md).
 MOST_REMOTE_TASKS = 15
+# Lines that a run of two nodes may print; check mode shows each file that it would change.
+MOST_LINES = {"check": 650, "first": 170, "second": 160}
+GOLDEN = Path(__file__).parent / "golden" / "first.txt"
 # Those of which a virgin node has nothing: host, driver, container runtime, fabric, training stack, flags.
 LAYERS = 6
 
@@ -37,8 +41,13 @@ class SiteRun:
     status: str
     stats: dict[str, dict[str, int]]
     plays: list[PlayCount]
-    output: str
+    screen: str
     outcome: dict[str, Any]
+
+    @property
+    def output(self) -> str:
+        """The end of what it printed, for the message of a test."""
+        return self.screen[-8000:]
 
     @property
     def remote_per_host(self) -> int:
@@ -76,8 +85,8 @@ def run_site(collections: Path, tmp_path_factory: pytest.TempPathFactory) -> Cal
             quiet=True,
         )
         events = list(result.events)
-        output = result.stdout.read()[-8000:]
-        return SiteRun(result.status, nodes_in(result.stats), count_plays(events), output, outcome_of(events))
+        screen = result.stdout.read()
+        return SiteRun(result.status, nodes_in(result.stats), count_plays(events), screen, outcome_of(events))
 
     return run
 
@@ -146,6 +155,25 @@ def test_second_run_changes_nothing(second: SiteRun) -> None:
     assert second.status == "successful", second.output
     changed = {host: numbers["changed"] for host, numbers in second.stats.items() if numbers["changed"]}
     assert changed == {}, second.output
+
+
+def test_runs_print_few_lines(
+    foretold: tuple[SiteRun, dict[str, list[str]]], first: SiteRun, second: SiteRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = {"check": foretold[0], "first": first, "second": second}
+    printed = {name: len(lines_of(run.screen)) for name, run in runs.items()}
+    with capsys.disabled():
+        print(f"lines printed: {printed}")
+    assert {name for name, lines in printed.items() if lines > MOST_LINES[name]} == set(), printed
+
+
+def test_the_first_run_prints_what_the_golden_file_has(first: SiteRun, collections: Path) -> None:
+    started_in = str(Path(first.outcome["report"]).parents[1])
+    shown = golden(first.screen, {str(collections): "~", started_in: "~"})
+    now = ROOT / "build" / "site" / GOLDEN.name
+    now.parent.mkdir(parents=True, exist_ok=True)
+    now.write_text(shown, encoding="utf-8")
+    assert difference(shown, GOLDEN) == "", f"where that is right, copy {now} to {GOLDEN}"
 
 
 def test_second_run_costs_few_remote_tasks(second: SiteRun, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,7 +22,7 @@ def qualified(directory: Path) -> dict[str, Any]:
         "qualify_nodes",
         gaudi_qualify_stages=["self_test"],
         gaudi_qualify_drain="slurm",
-        gaudi_qualify_drain_wait=60,
+        gaudi_drain_wait=60,
         gaudi_report_target=str(directory),
     )
     assert done.status in ("successful", "failed"), done.stdout.read()[-4000:]

@@ -96,8 +96,8 @@ def test_what_is_measured_is_what_the_disk_gives_and_nothing_is_left(
             # What is under way at the end counts and takes no time: 8 MiB of 6 s (fio.py).
             assert document["data"]["rates"][phase][node]["bytes_per_s"] == pytest.approx(rate, rel=0.12), (phase, node)
     assert document["exit_code"] == 1
-    assert "1e+08 tokens/s of 4 bytes per token are needed" in said and "cards would wait" in said
-    assert "a checkpoint of 4e+07 parameters (0.48 GB) is written in" in said and "is due every 10 s" in said
+    assert "100,000,000 tokens/s of 4 bytes per token are needed" in said and "cards would wait" in said
+    assert "a checkpoint of 40,000,000 parameters (0.48 GB) is written in" in said and "is due every 10 s" in said
     for host in nodes.values():
         assert host.check_output(f"ls -A {PLACE}/job") == ""
 

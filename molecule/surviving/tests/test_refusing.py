@@ -88,7 +88,7 @@ def test_a_clock_that_is_apart_is_named(tmp_path: Path) -> None:
     ("changes", "said"),
     [
         ({"gaudi_training_engine": "slurm"}, "node1: squeue is not installed on node1"),
-        ({"gaudi_training_global_batch_size": 8}, "global_batch_size is 8, which 3 ranks cannot share alike"),
+        ({"gaudi_training_global_batch_size": 8}, "global_batch_size is 8, which 3 ranks cannot share evenly"),
     ],
     ids=["no Slurm", "batch"],
 )

@@ -78,9 +78,9 @@ def test_a_spare_gets_the_newest_checkpoint_and_takes_the_place_of_a_dead_node(t
     assert 0 <= last - resumed < 2 * CHECKPOINT_EVERY
     reported = shell(SPARE, f"grep -rh 'goes from rank' {LOGS}/{NAME}/ranks")
     # Rank 2's copy may still have been under way when all were ended.
-    assert re.search(rf"step {resumed} goes from rank [02] to rank \[(0, )?1(, 2)?\], which had no copy\.", reported), (
-        reported
-    )
+    assert re.search(
+        rf"step {resumed} was copied from rank [02] to rank \[(0, )?1(, 2)?\], which did not have it\.", reported
+    ), reported
     made = wait_for_checkpoint("node1", NAME, above=resumed)
     wait_for("it is on the spare", lambda: checkpoint(made) in checkpoints(SPARE, DIRECTORY), 30)
     assert damaged(SPARE, f"{DIRECTORY}/{checkpoint(made)}") == []

@@ -102,7 +102,8 @@ def test_an_audit_reads_the_job_and_fails_by_the_site_s_own_target_alone(
     wanted = play("audit_cluster", **about, gaudi_audit_targets={"tokens_per_second": 1e9})
     assert wanted.status == "failed"
     (message,) = wanted.messages
-    assert message.startswith("tokens_per_second of test: ") and "at least 1e+09 tokens/s (your own target)" in message
+    assert message.startswith("tokens_per_second of test: ")
+    assert "at least 1,000,000,000 tokens/s (your own target)" in message
 
 
 def read_audit(reports: Path) -> list[dict[str, Any]]:

@@ -120,8 +120,8 @@ def test_a_marker_that_cannot_be_read_is_left_to_the_operator(tmp_path: Path) ->
 def test_a_drain_that_fails_ends_it_before_anything_is_touched(tmp_path: Path) -> None:
     commands = {
         "gaudi_upgrade_drain": "commands",
-        "gaudi_upgrade_drain_command": ["sh", "-c", "echo the scheduler is down >&2; exit 3"],
-        "gaudi_upgrade_resume_command": ["true"],
+        "gaudi_drain_command": ["sh", "-c", "echo the scheduler is down >&2; exit 3"],
+        "gaudi_drain_resume_command": ["true"],
     }
     played = upgrade(NEW, tmp_path, **commands)
     assert played.rc != 0

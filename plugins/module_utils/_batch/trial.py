@@ -165,7 +165,7 @@ def judge(batch_size: int, returncode: int | None, timeout: float, result: str |
     """What a trial was, from its exit status (negative: signal, None: ran past its time), result file and output."""
     lines = [line for line in log.splitlines() if line.strip()][-STDERR_LINES:]
     if returncode is None:
-        return Trial(batch_size, HANG, message=f"no end after {timeout:g} s. Last output: {_joined(lines)}")
+        return Trial(batch_size, HANG, message=f"timed out after {timeout:g} s. Last output: {_joined(lines)}")
     reported = None if result is None else _reported(batch_size, result)
     if reported is not None:
         return reported
@@ -198,7 +198,7 @@ def _reported(batch_size: int, result: str) -> Trial | None:
 def _size(value: Any) -> float:
     """A number of bytes or seconds; ValueError for what cannot be one."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < LARGEST:
-        raise ValueError(f"{value!r} is no size")
+        raise ValueError(f"{value!r} is not a size")
     return value
 
 

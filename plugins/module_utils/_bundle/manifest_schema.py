@@ -3,7 +3,7 @@
 # Private to gaudi3.scale: it may change in any release.
 """A bundle's manifest, read: every field is there, is of its type and on its white list, and there is no other.
 
-A signature says who wrote it, not that the values can stand in a file of apt, dnf or pip.
+A signature says who wrote it, not that the values can be in a file of apt, dnf or pip.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _manifest(data: object) -> Manifest:
     files = [_entry(row) for row in _list(data["files"], "files", _MOST_FILES)]
     paths = {entry.path for entry in files}
     if len(paths) < len(files):
-        raise _UnfitError("files has a path twice")
+        raise _UnfitError("files lists a path twice")
     manifest = Manifest(
         created=_text(data["created"], "created", _is_time),
         expires=_text(data["expires"], "expires", _is_time),
@@ -142,7 +142,7 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """An object in which no name stands twice: readers differ in which of the two they take."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise _UnfitError("a name stands in it twice")
+        raise _UnfitError("it repeats a name")
     return found
 
 

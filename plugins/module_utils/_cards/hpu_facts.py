@@ -3,6 +3,8 @@
 # Private to gaudi3.scale: it may change in any release.
 """The cards of a node: sysfs and PCI ids where there is no driver yet, ``hl-smi`` where there is.
 
+HLML adds what the text of ``hl-smi`` does not have, and is asked by who wants that alone.
+
 Everything is keyed by PCI address, so that a card which one source does not see is a gap and never a shift.
 """
 
@@ -25,12 +27,19 @@ from .accel_sysfs import (
 )
 from .hardware import board_of, external_ports, generation_of, internal_ports, links_between
 from .hl_smi import QUERY_FIELDS, Listing, firmware_version, parse_links, parse_listing, parse_query
+from .hlml import HlmlCard, HlmlReading, ask_hlml
+from .hlml_fields import named
 from .node_system import Kernel, System, read_kernel, read_system
 from .readings import absurd, whole
 from .verbs_devices import verbs_devices
 
 # A card in reset can hold hl-smi for as long as the driver's own time-out of 30 s, twice for a listing of several.
 _HL_SMI_TIMEOUT_S = 90
+# What HLML tells of a card that hl-smi does not, or not in each release.
+_OF_HLML = named(
+    *("energy", "throttle_reasons", "rows_replaced_single", "rows_replaced_double", "rows_pending"),
+    *("power_limit", "power_least_limit", "power_most_limit"),
+)
 
 
 @dataclass(frozen=True)
@@ -55,7 +64,9 @@ class CardFirmware:
 class Card:
     """One card. Memory in MiB, power in W, temperature in degrees Celsius; None is unknown, never zero.
 
-    ``absurd`` is what hl-smi said of it that no card can have, by its name in the query.
+    ``absurd`` is what hl-smi said of it that no card can have, by its name in the query. ``energy_mj`` counts from when
+    the driver was loaded, and ``throttled_by`` is what keeps its clock low. These, the replaced rows and the limits of
+    its power are HLML's.
     """
 
     pci_address: str
@@ -82,6 +93,21 @@ class Card:
     external_links: Links = field(default_factory=Links)
     verbs_device: str | None = None
     absurd: Mapping[str, str] = field(default_factory=dict)
+    energy_mj: int | None = None
+    throttled_by: tuple[str, ...] | None = None
+    rows_replaced_single_bit: int | None = None
+    rows_replaced_double_bit: int | None = None
+    power_limit_w: int | None = None
+    power_limit_least_w: int | None = None
+    power_limit_most_w: int | None = None
+
+
+@dataclass(frozen=True)
+class Hlml:
+    """``version`` of the library; ``reason`` is why it did not tell all of the cards, empty also where nobody asked."""
+
+    version: str | None = None
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -131,6 +157,7 @@ class HpuFacts:
     system: System
     verbs_devices: tuple[str, ...] = ()
     timeout_locked: int | None = None
+    hlml: Hlml = field(default_factory=Hlml)
 
     def as_dict(self) -> dict[str, object]:
         """The same as plain dictionaries, for a module's result."""
@@ -154,14 +181,44 @@ class Shown:
     verbs: Mapping[str, str | None] = field(default_factory=dict)
 
 
-def gather(run: Run, kernel_root: str = "/", hl_smi: bool = True) -> HpuFacts:
-    """Read this node. ``hl_smi`` False leaves the tool alone; it is also left alone where no driver holds a card."""
+def gather(run: Run, kernel_root: str = "/", hl_smi: bool = True, hlml: bool = False) -> HpuFacts:
+    """Read this node. ``hl_smi`` False leaves the tool alone; it is also left alone where no driver holds a card.
+
+    ``hlml`` asks the library below it, too.
+    """
     cards = pci_cards(kernel_root)
     devices = accel_devices(kernel_root)
     smi = ask_hl_smi(run, cards) if hl_smi and devices else SmiOutput()
     shown = Shown(cards_with_ports(kernel_root), verbs_devices(kernel_root))
     facts = combine(cards, devices, smi, loaded_modules(kernel_root), read_kernel(kernel_root), read_system(), shown)
-    return replace(facts, timeout_locked=timeout_locked(kernel_root))
+    told = ask_hlml(run, [device.pci_address for device in devices], _OF_HLML) if hlml and devices else HlmlReading()
+    return with_hlml(replace(facts, timeout_locked=timeout_locked(kernel_root)), told)
+
+
+def with_hlml(facts: HpuFacts, told: HlmlReading) -> HpuFacts:
+    """The facts with what HLML told (pure)."""
+    version = told.versions["hlml_version"].value if told.versions else None
+    cards = tuple(_with_hlml(card, told.card(card.pci_address)) for card in facts.cards)
+    return replace(facts, cards=cards, hlml=Hlml(None if version is None else str(version), told.reason))
+
+
+def _with_hlml(card: Card, told: HlmlCard) -> Card:
+    pending = told.number("rows_pending")
+    return replace(
+        card,
+        energy_mj=told.number("energy"),
+        throttled_by=told.throttled_by,
+        rows_replaced_single_bit=told.number("rows_replaced_single"),
+        rows_replaced_double_bit=told.number("rows_replaced_double"),
+        row_replacement_pending=card.row_replacement_pending if pending is None else pending > 0,
+        power_limit_w=_watts(told.number("power_limit")),
+        power_limit_least_w=_watts(told.number("power_least_limit")),
+        power_limit_most_w=_watts(told.number("power_most_limit")),
+    )
+
+
+def _watts(milliwatts: int | None) -> int | None:
+    return None if milliwatts is None else round(milliwatts / 1000)
 
 
 def ask_hl_smi(run: Run, cards: Iterable[PciCard]) -> SmiOutput:

@@ -74,7 +74,7 @@ def _run(data: Mapping[str, Any]) -> Run:
     run = Run(**known)
     for value in (run.step_seconds, run.peak_memory_bytes, run.loss):
         if value is not None and not isinstance(value, (int, float)):
-            raise ValueError(f"{value!r} was no measurement")
+            raise ValueError(f"{value!r} is not a measurement")
     if not isinstance(run.round, int) or not isinstance(run.name, str) or not isinstance(run.message, str):
-        raise ValueError(f"{data!r} was no run")
+        raise ValueError(f"{data!r} is not a run")
     return run

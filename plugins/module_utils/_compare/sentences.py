@@ -10,6 +10,7 @@ from typing import Any, Mapping, Sequence
 from .._batch.refusals import in_gib
 from .._batch.search import CRASH, HANG, OK, OUT_OF_MEMORY
 from .._node.commands import last_line
+from .._node.quantities import quantity
 from .plan import Run
 
 _LONGEST = 300
@@ -71,4 +72,4 @@ def _outcome(run: Mapping[str, Any]) -> str:
     if run["outcome"] != OK:
         return f"{run['outcome'].replace('_', ' ')}: {reason(run['message'])}"
     seconds = run["step_seconds"]
-    return f"{1000 * seconds:.4g} ms a step" if seconds else "ran"
+    return f"{quantity(1000 * seconds)} ms a step" if seconds else "ran"

@@ -25,7 +25,7 @@ NOT_MEASURED = "not measured"
 _WHY_FAILED = {
     OUT_OF_MEMORY: "ran out of memory",
     CRASH: "crashed",
-    HANG: "did not finish in its time",
+    HANG: "timed out",
     WORKLOAD_ERROR: "could not be run",
 }
 

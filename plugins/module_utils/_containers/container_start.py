@@ -115,10 +115,10 @@ def complaint(start: Start, result: CommandResult, node: frozenset[str], seconds
     if seen == node:
         return None
     if result.rc == 124:
-        return f"{start.engine} with {start.means} came to no end within {seconds:g} s; see `{start.engine} info`."
-    reason = last_line(result.stderr, "it said nothing")
+        return f"{start.engine} with {start.means} did not finish within {seconds:g} s; see `{start.engine} info`."
+    reason = last_line(result.stderr, "it printed nothing")
     if not seen and result.rc in (125, 126, 127):
-        return f"{start.engine} starts no container with {start.means} ({reason}); {_REMEDIES[start.way]}."
+        return f"{start.engine} cannot start a container with {start.means} ({reason}); {_REMEDIES[start.way]}."
     missing = ", ".join(sorted(node - seen))
     lacks = f" ({missing} {'is' if len(node - seen) == 1 else 'are'} missing)" if missing else ""
     said = f", and said {reason!r}" if result.stderr.strip() else ""

@@ -38,7 +38,7 @@ def config_toml(text: str | None, path: str, *, name: str, program: str, default
     # What is switched off comes first: in which version it is written does not matter then.
     if cri_is_off(merged):
         raise GaudiError(
-            f"{path} disables the CRI plugin, so no runtime can be registered; take it out of disabled_plugins."
+            f"{path} disables the CRI plugin, so no runtime can be registered; remove it from disabled_plugins."
         )
     if not found.keys and not found.tables:
         merged = f"{_NEW_FILE}{merged}"

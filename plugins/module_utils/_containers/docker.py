@@ -62,7 +62,7 @@ def _parse(text: str, path: str) -> dict[str, object]:
     except ValueError as error:
         raise GaudiError(f"{path} is not JSON ({error}); correct it, nothing was changed.", file=path) from error
     if not isinstance(parsed, dict):
-        raise GaudiError(f"{path} holds no JSON object; put its content into {{ }}, nothing was changed.", file=path)
+        raise GaudiError(f"{path} is not a JSON object; put its content into {{ }}, nothing was changed.", file=path)
     return parsed
 
 

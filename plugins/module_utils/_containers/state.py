@@ -174,7 +174,7 @@ def _refuse_missing_program(options: RuntimeOptions, engines: Sequence[str], che
     """In check mode the package may be one that this very run would have installed."""
     program = Path(options.program)
     if program.exists() and not program.is_file():
-        raise GaudiError(f"program is {program}, which is no program; give the path of the runtime.")
+        raise GaudiError(f"program is {program}, which is not a program; give the path of the runtime.")
     if engines and not check_mode and not program.exists():
         raise GaudiError(f"{program} is not on this node; install the package habanalabs-container-runtime first.")
 

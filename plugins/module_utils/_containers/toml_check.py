@@ -53,7 +53,7 @@ def check(found: Outline) -> None:
     text = found.text
     odd = _CONTROL.search(text)
     if odd:
-        raise TomlError("a control character, or a byte that is no UTF-8", text, odd.start())
+        raise TomlError("a control character, or a byte that is not UTF-8", text, odd.start())
     root = _Node(TABLE)
     at: dict[KeyPath, _Node] = {(): root}
     items: list[tuple[int, Union[Table, Key]]] = [(one.start, one) for one in found.tables]
@@ -65,10 +65,10 @@ def check(found: Outline) -> None:
             continue
         path = item.path[len(item.table) :]
         if not _set(at[item.table], path):
-            raise TomlError(f"{'.'.join(item.path)} is there twice", text, start)
+            raise TomlError(f"{'.'.join(item.path)} appears twice", text, start)
         end = _value(text, item.value_start, 0)
         if end != item.value_end or not _REST.match(text, end):
-            raise TomlError("what stands there is no value", text, item.value_start)
+            raise TomlError("this is not a value", text, item.value_start)
 
 
 def _table(root: _Node, table: Table, text: str) -> _Node:
@@ -76,14 +76,14 @@ def _table(root: _Node, table: Table, text: str) -> _Node:
     for part in table.path[:-1]:
         node = node.parts.setdefault(part, _Node(IMPLICIT))
         if node.kind == VALUE:
-            raise TomlError(f"{part} is no table", text, table.start)
+            raise TomlError(f"{part} is not a table", text, table.start)
     name = table.path[-1]
     known: Optional[_Node] = node.parts.get(name)
     if known is None or known.kind == (ARRAY if table.array else IMPLICIT):
         kept = {} if known is None or table.array else known.parts
         node.parts[name] = _Node(ARRAY if table.array else TABLE, kept)
         return node.parts[name]
-    raise TomlError(f"{'.'.join(table.path)} is there twice", text, table.start)
+    raise TomlError(f"{'.'.join(table.path)} appears twice", text, table.start)
 
 
 def _set(node: _Node, path: KeyPath) -> bool:
@@ -114,7 +114,7 @@ def _value(text: str, at: int, depth: int) -> int:
     token = _TOKEN.match(text, at)
     plain = token and _PLAIN.fullmatch(token.group())
     if not token or not plain or not _is_in_the_calendar(plain):
-        raise TomlError("what stands there is no value", text, at)
+        raise TomlError("this is not a value", text, at)
     return token.end()
 
 
@@ -134,7 +134,7 @@ def _inline(text: str, at: int, depth: int) -> int:
     while text[at : at + 1] != "}" or table.parts:
         path, at = _path(text, at)
         if text[at : at + 1] != "=" or not _set(table, path):
-            raise TomlError(f"{'.'.join(path)} is there twice, or has no value", text, at)
+            raise TomlError(f"{'.'.join(path)} appears twice, or has no value", text, at)
         at = _after(_BLANKS, text, _value(text, _after(_BLANKS, text, at + 1), depth + 1))
         if text[at : at + 1] == "}":
             break

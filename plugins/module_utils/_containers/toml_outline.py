@@ -94,7 +94,7 @@ def outline(text: str) -> Outline:
         if text[at] == "[":
             header = _header(text, at)
             if not header.array and any(seen.path == header.path for seen in tables):
-                raise TomlError(f"[{'.'.join(header.path)}] is there twice", text, at)
+                raise TomlError(f"[{'.'.join(header.path)}] appears twice", text, at)
             if header.array:
                 # Each of an array's tables has its keys anew.
                 seen_keys = {key for key in seen_keys if key[: len(header.path)] != header.path}
@@ -107,7 +107,7 @@ def outline(text: str) -> Outline:
         value_start = _blank(text, after + 1)
         at = _value_end(text, value_start)
         if table + name in seen_keys:
-            raise TomlError(f"{'.'.join(table + name)} is there twice", text, line_start)
+            raise TomlError(f"{'.'.join(table + name)} appears twice", text, line_start)
         seen_keys.add(table + name)
         keys.append(Key(table + name, table, line_start, value_start, at))
         at = _line_end(text, at)
@@ -224,7 +224,7 @@ def _value_end(text: str, at: int) -> int:
 
 
 def _line_end(text: str, at: int) -> int:
-    """The start of the next line; only a comment may stand in between."""
+    """The start of the next line; only a comment may be in between."""
     at = _blank(text, at)
     end = text.find("\n", at)
     end = len(text) if end == -1 else end + 1

@@ -65,7 +65,7 @@ def _judged(table: tuple[str, ...], name: str, value: object) -> Setting:
     if key not in KEYS:
         near = difflib.get_close_matches(key, KEYS, n=1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(KEYS)}."
-        raise GaudiError(f"settings: {key!r} is no setting of the vendor's container runtime; {hint}")
+        raise GaudiError(f"settings: {key!r} is not a setting of the vendor's container runtime; {hint}")
     takes = KEYS[key]
     if not _fits(takes, value):
         kind = takes if isinstance(takes, str) else " or ".join(takes)

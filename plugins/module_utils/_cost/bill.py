@@ -57,8 +57,8 @@ def bill_of(measured: Measured, prices: Prices) -> Bill:
     """GaudiError where the power is not known of so much of the run that a figure would be a guess."""
     if measured.joules is not None and measured.gap > MOST_GAP:
         raise GaudiError(
-            f"the power of {measured.gap:.0%} of the run is not known, and over {MOST_GAP:.0%} is no measurement; "
-            "leave its energy out, or take a run that was watched from its begin."
+            f"the power of {measured.gap:.0%} of the run is not known, and more than {MOST_GAP:.0%} is too much; leave "
+            "its energy out, or use a run that was monitored from its start."
         )
     nodes = measured.seconds / 3600 * measured.nodes * prices.a_node_hour()
     joules = _joules(measured, prices)

@@ -81,7 +81,7 @@ def before_from(given: Mapping[str, Any]) -> Before | None:
         return None
     rate, source = _positive(given.get("tokens_per_second")), str(given.get("source") or "").strip()
     if not rate or not source:
-        raise GaudiError("before lacks tokens_per_second or source; give what was measured, and where it says so.")
+        raise GaudiError("before lacks tokens_per_second or source; give the measured rate and its source.")
     return Before(rate, source)
 
 
@@ -121,12 +121,12 @@ def tokens_from(text: object) -> float:
 def _platform(given: Mapping[str, Any], currency: str) -> Platform:
     name = str(given.get("name") or "").strip()
     if not name:
-        raise GaudiError("platforms has one without a name; give what it is called.")
+        raise GaudiError("platforms has an entry without a name; name it.")
     source = str(given.get("source") or "").strip()
     if len(source) < _SHORTEST_SOURCE:
         raise GaudiError(
             f"platforms has {name} without a source; say who measured its figures, where and when: "
-            "what a vendor or a list claims is no measurement."
+            "a vendor's claim is not a measurement."
         )
     own = str(given.get("currency") or currency)
     if own != currency:
@@ -134,7 +134,7 @@ def _platform(given: Mapping[str, Any], currency: str) -> Platform:
     rate, nodes = _positive(given.get("tokens_per_second")), _positive(given.get("nodes"))
     if not rate or not nodes:
         raise GaudiError(
-            f"platforms has {name} without tokens_per_second and nodes; give what was measured, on how many."
+            f"platforms has {name} without tokens_per_second and nodes; give the measured rate and the number of nodes."
         )
     watts = _positive(given.get("watts"))
     if watts is None and given.get("watts") is not None:

@@ -63,7 +63,7 @@ def prices_from(given: Mapping[str, Any]) -> Prices:
     """
     currency = str(given.get("currency") or "")
     if not _CURRENCY.fullmatch(currency):
-        raise GaudiError(f"currency is {currency!r:.20}; give the three letters that all prices are in, such as EUR.")
+        raise GaudiError(f"currency is {currency!r:.20}; give the three-letter code of the currency, such as EUR.")
     capital = given.get("capital") or None
     node_hour = _number("node_hour", given.get("node_hour"))
     if (node_hour is None) == (capital is None):
@@ -73,9 +73,11 @@ def prices_from(given: Mapping[str, Any]) -> Prices:
         )
     kwh, pue = _number("kwh", given.get("kwh")), _number("pue", given.get("pue"))
     if pue is not None and pue < 1:
-        raise GaudiError(f"pue is {pue:g}, and no building gives power; give its power over that of its servers.")
+        raise GaudiError(f"pue is {pue:g}, but it is at least 1; give the building's power divided by its servers'.")
     if capital is not None and kwh is None:
-        raise GaudiError("kwh is not given, but a bought server needs a price of power; give the price of a kWh.")
+        raise GaudiError(
+            "kwh is not given, but with a purchase price the power is priced separately; give the price of a kWh."
+        )
     return Prices(
         currency,
         node_hour,
@@ -94,14 +96,14 @@ def _capital(given: Mapping[str, Any]) -> Capital:
     residual = _number("capital.residual", given.get("residual")) or 0.0
     for name in ("years", "price"):
         if not found[name]:
-            raise GaudiError(f"capital.{name} is 0; give what it was.")
+            raise GaudiError(f"capital.{name} is 0; give a number above 0.")
     if not 0 < found["utilization"] <= 1:
         raise GaudiError(
-            f"capital.utilization is {found['utilization']:g}; give the part of its time in which a server works, "
+            f"capital.utilization is {found['utilization']:g}; give the fraction of the time in which a server works, "
             "above 0 and at most 1."
         )
     if residual >= 1:
-        raise GaudiError(f"capital.residual is {residual:g}; give the part of the price that is left, below 1.")
+        raise GaudiError(f"capital.residual is {residual:g}; give the fraction of the price that is left, below 1.")
     return Capital(found["price"], found["years"], found["utilization"], residual)
 
 

@@ -101,7 +101,7 @@ def damages(tree: Tree) -> list[Damage]:
     found += [
         Damage(
             "dangling kernel link",
-            f"{link} points to a build that is gone, so dkms takes the next build for installed and never copies it "
+            f"{link} points to a build that is gone, so dkms considers the next build installed and never copies it "
             "into place: the link is removed.",
             kernel=re.sub(r"-[^-]+$", "", Path(link).name[len("kernel-") :]),
             remove=(link,),
@@ -117,8 +117,8 @@ def _of_version(version: Version) -> list[Damage]:
         return [_without_source(version, name)]
     if version.package is None:
         own = f"{version.source} belongs to no package"
-        remedy = f"`dkms remove -m {dkms.DRIVER} -v {version.version} --all` takes it out"
-        sentence = f"{name} was put into DKMS by hand ({own}) and is left alone; where it is not wanted, {remedy}."
+        remedy = f"`dkms remove -m {dkms.DRIVER} -v {version.version} --all` removes it"
+        sentence = f"{name} was added to DKMS manually ({own}) and is left alone; if it is not wanted, {remedy}."
         return [Damage("by hand", sentence, version.version)]
     found = [_half_built(version, build, name) for build in version.builds if not build.known]
     found += [
@@ -174,17 +174,17 @@ def _without_source(version: Version, name: str) -> Damage:
             sentence = f"{name} is in the DKMS tree with {lacks}: {version.directory} is removed and built again."
             return Damage("without source", sentence, version.version, remove=(version.directory, *_links(version)))
         sentence = (
-            f"{name} is in the DKMS tree with {lacks}, which `dkms status` stumbles over for every version: the "
+            f"{name} is in the DKMS tree with {lacks}, on which `dkms status` fails for every version: the "
             f"package {version.package} has to be installed again."
         )
         return Damage("without source", sentence, version.version, packages=(version.package,))
     if version.source not in (None, standard) or not _RELEASE.fullmatch(version.version):
         remedy = f"bring {version.source or standard} back or move {version.directory} away"
-        sentence = f"{name} was put into DKMS by hand and has {lacks}, so `dkms status` fails; {remedy}."
+        sentence = f"{name} was added to DKMS manually and has {lacks}, so `dkms status` fails; {remedy}."
         return Damage("by hand", sentence, version.version)
     sentence = (
-        f"{name} is in the DKMS tree with {lacks} and its package is gone; `dkms status` stumbles over it and `dkms "
-        f"remove` leaves it: {version.directory} is moved to /{ASIDE}, and its modules are taken from /lib/modules."
+        f"{name} is in the DKMS tree with {lacks} and its package is gone; `dkms status` fails on it and `dkms remove` "
+        f"does not remove it: {version.directory} is moved to /{ASIDE}, and its modules are taken from /lib/modules."
     )
     return Damage("without package", sentence, version.version, remove=_links(version), set_aside=(version.directory,))
 

@@ -52,7 +52,7 @@ def check_options(options: SigningOptions, root: str = "/") -> None:
             raise GaudiError(f"signing {name}: {path} is not on the node; put it there or correct the path.", file=path)
     if options.key and below(root, options.key).stat().st_mode & 0o077:
         raise GaudiError(
-            f"The signing key {options.key} is open to other users than root, who could sign modules with it; run "
+            f"The signing key {options.key} can be read by users other than root, who could sign modules with it; run "
             f"`chmod 600 {options.key}`.",
             file=options.key,
         )

@@ -114,8 +114,8 @@ def warnings(node: DriverNode) -> list[str]:
 
 
 _TRANSLATED = (
-    "The kernel was started without iommu=pt, and with an IOMMU that translates what the cards read and write panics "
-    "and silently wrong results have been seen"
+    "The kernel was started without iommu=pt, and with a translating IOMMU, kernel panics and silently wrong results "
+    "have been seen"
 )
 
 
@@ -130,5 +130,5 @@ def passthrough_warnings(options: DriverOptions, before: DriverNode, after: Driv
             f"The driver is built and not loaded, restart needed: {_TRANSLATED[0].lower()}{_TRANSLATED[1:]}; {remedy}."
         ]
     if after.iommu_in_the_way and after.loaded and not before.loaded:
-        return [f"{_TRANSLATED}; the driver is loaded all the same, so restart the node with it before results count."]
+        return [f"{_TRANSLATED}; the driver was loaded anyway; restart the node with it before you rely on results."]
     return []

@@ -54,7 +54,7 @@ def look(options: SigningOptions, kernels: Sequence[str], run: Run, root: str = 
 
 
 def _barrier(state: secure_boot.SecureBoot) -> str:
-    """A key that may well be trusted stands in nobody's way."""
+    """A key that may well be trusted blocks nobody."""
     unknown = state.certificate is not None and state.enrolled is None
     return "" if unknown else secure_boot.advice(state) or ""
 

@@ -240,7 +240,9 @@ def _go_back(marker: Marker, previous: Release, error: GaudiError, context: Step
     except GaudiError as second:
         driver_marker.keep(replace(marker, state=driver_marker.FAILED), context.root)
         reason = str(second).partition("\n")[0].rstrip(".")
-        message = f"{_failed(context)}, and going back to {previous.version} failed too ({reason}); look at it. {error}"
+        message = (
+            f"{_failed(context)}, and going back to {previous.version} failed too ({reason}); inspect the node. {error}"
+        )
         return GaudiError(message, **{**error.facts, "state": driver_marker.FAILED, "reason": marker.reason})
     driver_marker.keep(replace(marker, state=driver_marker.ROLLED_BACK), context.root)
     message = " ".join(

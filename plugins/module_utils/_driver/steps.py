@@ -81,7 +81,7 @@ def _keep(step: Step, context: StepContext) -> None:
             context.system.fetch(pins, _files(context, version))
         except GaudiError as error:
             raise GaudiError(
-                f"There would be no rollback to {version}, nothing was changed: {error} Add it to the "
+                f"Rollback to {version} would not be possible, so nothing was changed: {error} Add it to the "
                 "repository, or set rollback: false."
             ) from error
 

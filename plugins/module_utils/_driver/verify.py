@@ -56,5 +56,5 @@ def require_healthy(
             return
         # A card that is not on the bus does not come up later; one in reset does.
         if time.monotonic() >= deadline or not any(check.name in ("status", "temperature") for check in checks):
-            raise GaudiError(refusal(f"The driver {release.version} does not do its work", problems))
+            raise GaudiError(refusal(f"The driver {release.version} does not work", problems))
         sleep(_POLL_S)

@@ -1,20 +1,22 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""What a node's cards are like at a moment: by PCI bus, by the driver's files, and by one call of ``hl-smi``.
+"""What a node's cards are like at a moment: by PCI bus, by the driver's files, by one call of ``hl-smi``, and by HLML.
 
 The call answers while a job holds the cards. It may take seconds, and hang where a card does: who asks bounds it, and
-what it did not say is None.
+what it did not say is None. HLML, the library below it, is asked where it did, for what the text does not have.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .._cards.accel_sysfs import AccelDevice, PciCard, accel_devices, attribute, pci_cards
 from .._cards.hardware import board_of, generation_of
 from .._cards.hl_smi import decimal, firmware_version, parse_query
+from .._cards.hlml import HlmlCard, HlmlReading, ask_hlml
+from .._cards.hlml_fields import named
 from .._cards.readings import reading
 from .._node.commands import Run
 
@@ -25,6 +27,12 @@ FIELDS = (
     *("ecc.errors.uncorrected.volatile.total", "ecc.errors.corrected.volatile.total"),
     "ecc.errors.uncorrected.aggregate.total",
 )
+OF_HLML = named(
+    *("energy", "throttle_reasons", "rows_replaced_single", "rows_replaced_double", "rows_pending"),
+    *("power_least_limit", "power_most_limit"),
+)
+# A library that hangs does so at each interval, and all else of the cards waits for it.
+HLML_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -32,7 +40,8 @@ class CardReading:
     """One card. ``slot`` is its module id, or its PCI address where no driver tells one: never the index of a device,
     which changes at each load of the driver. Units as in the names; None is not known.
 
-    ``corrected`` and ``uncorrected`` count errors of the memory since the driver was loaded, ``lifetime`` ever.
+    ``corrected`` and ``uncorrected`` count errors of the memory since the driver was loaded, ``lifetime`` ever;
+    ``energy_mj`` since then, too.
     """
 
     slot: str
@@ -58,6 +67,13 @@ class CardReading:
     uncorrected: float | None = None
     lifetime: float | None = None
     resets: float | None = None
+    energy_mj: int | None = None
+    throttled_by: tuple[str, ...] | None = None
+    rows_single_bit: int | None = None
+    rows_double_bit: int | None = None
+    rows_pending: int | None = None
+    least_limit_watts: float | None = None
+    most_limit_watts: float | None = None
 
 
 def read_cards(run: Run, kernel_root: str, seconds: float) -> tuple[tuple[CardReading, ...], bool]:
@@ -65,8 +81,13 @@ def read_cards(run: Run, kernel_root: str, seconds: float) -> tuple[tuple[CardRe
     cards, devices = pci_cards(kernel_root), {device.pci_address: device for device in accel_devices(kernel_root)}
     said = run(("hl-smi", "-Q", ",".join(FIELDS), "-f", "csv"), timeout=seconds).stdout if devices else ""
     rows = {str(row["bus_id"]).lower(): row for row in parse_query(said) if row.get("bus_id")}
+    told = ask_hlml(run, list(devices), OF_HLML, seconds=min(seconds, HLML_SECONDS)) if rows else HlmlReading()
     readings = [
-        _reading(card, devices.get(card.pci_address), rows.get(card.pci_address, {}), kernel_root) for card in cards
+        _with_hlml(
+            _reading(card, devices.get(card.pci_address), rows.get(card.pci_address, {}), kernel_root),
+            told.card(card.pci_address),
+        )
+        for card in cards
     ]
     return tuple(sorted(readings, key=lambda reading: (len(reading.slot), reading.slot))), bool(rows)
 
@@ -103,6 +124,19 @@ def _reading(pci: PciCard, device: AccelDevice | None, row: dict[str, str | None
         uncorrected=reading("ecc.errors.uncorrected.volatile.total", row.get("ecc.errors.uncorrected.volatile.total")),
         lifetime=reading("ecc.errors.uncorrected.aggregate.total", row.get("ecc.errors.uncorrected.aggregate.total")),
         resets=resets,
+    )
+
+
+def _with_hlml(reading: CardReading, told: HlmlCard) -> CardReading:
+    return replace(
+        reading,
+        energy_mj=told.number("energy"),
+        throttled_by=told.throttled_by,
+        rows_single_bit=told.number("rows_replaced_single"),
+        rows_double_bit=told.number("rows_replaced_double"),
+        rows_pending=told.number("rows_pending"),
+        least_limit_watts=scaled(told.number("power_least_limit"), 1e-3),
+        most_limit_watts=scaled(told.number("power_most_limit"), 1e-3),
     )
 
 

@@ -35,11 +35,11 @@ VALUES: tuple[tuple[str, str, str, Value], ...] = (
     ("gaudi_job_restarts_total", COUNTER, "How often the job was started again.", lambda job: job.restarts),
     ("gaudi_job_step", GAUGE, "The last step that is known.", _of_step("step")),
     ("gaudi_job_steps", GAUGE, "The step with which the job ends.", _of_step("max_steps")),
-    ("gaudi_job_step_timestamp_seconds", GAUGE, "When that step was told.", _of_step("time")),
+    ("gaudi_job_step_timestamp_seconds", GAUGE, "When that step was reported.", _of_step("time")),
     (
         "gaudi_job_step_interval_seconds",
         GAUGE,
-        "The usual time from one told step to the next, of the last ones.",
+        "Typical time between the last reported steps.",
         lambda job: job.told.step_interval,
     ),
     ("gaudi_job_loss", GAUGE, "The loss of the last step; NaN where it is not a number.", _loss),
@@ -48,7 +48,7 @@ VALUES: tuple[tuple[str, str, str, Value], ...] = (
     (
         "gaudi_job_data_wait_ratio",
         GAUGE,
-        "The part of a step in which it waited for data.",
+        "Fraction of a step spent waiting for data.",
         lambda job: share_of_data(job.told.step),
     ),
     (

@@ -43,7 +43,9 @@ def node_families(kernel_root: str, flags: str, qualification: str, quarantine: 
         (Sample(len(loaded_modules(kernel_root))),),
     )
     yield Family(
-        "gaudi_node_quarantined", "1 where the node is to get no new training.", (Sample(_quarantined(quarantine)),)
+        "gaudi_node_quarantined",
+        ("1 if the node is in quarantine and gets no new training."),
+        (Sample(_quarantined(quarantine)),),
     )
     yield from _qualification(Files(qualification))
     yield from _recipes(flags)
@@ -88,9 +90,9 @@ def _recipes(flags: str) -> Iterable[Family]:
         return
     with acting_as_owner(cache.directory):
         size = _size(cache.directory)
-    yield Family("gaudi_recipe_cache_bytes", "What the cache of compiled graphs takes on the disk.", (Sample(size),))
+    yield Family("gaudi_recipe_cache_bytes", "Disk space used by the cache of compiled graphs.", (Sample(size),))
     limit = Sample(cache.size_mb * 1e6)
-    yield Family("gaudi_recipe_cache_limit_bytes", "What the cache of each rank may take; 0 is no limit.", (limit,))
+    yield Family("gaudi_recipe_cache_limit_bytes", "Size limit of each rank's cache; 0 means no limit.", (limit,))
 
 
 def _size(directory: str) -> float:

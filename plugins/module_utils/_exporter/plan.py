@@ -95,11 +95,11 @@ def check(options: Options, check_mode: bool) -> None:
         # Without theirs the file would be written anew, and who has read so far would be turned away.
         servers = ",".join(options.readers_to_come)
         raise GaudiError(
-            f"readers_to_come has {servers}, of the role's gaudi_exporter_servers, whose certificate this run has not "
-            f"read; let the run reach it too, as --limit {options.names[0]},{servers} does."
+            f"readers_to_come has {servers} (the role's gaudi_exporter_servers), whose certificate this run did not "
+            f"read; include it, for example with --limit {options.names[0]},{servers}."
         )
     readers = options.readers or ((_TO_COME,) if options.readers_to_come else ())
-    check_listening(options.address, options.all_interfaces, readers, "the server that may")
+    check_listening(options.address, options.all_interfaces, readers, "the server that may read it")
 
 
 def wanted_metrics(options: Options, root: str = "/") -> list[WantedFile]:

@@ -56,10 +56,10 @@ def _at(probed: _Probed) -> float | None:
 
 
 _FIGURES: Mapping[str, tuple[str, Callable[[_Probed], float | None]]] = {
-    "gaudi_probe_batch_size": ("The batch size that the last probe answered.", _batch_size),
-    "gaudi_probe_memory_ratio": ("The part of a card's memory that a step took at that size.", _memory_ratio),
+    "gaudi_probe_batch_size": ("Batch size that the last probe found.", _batch_size),
+    "gaudi_probe_memory_ratio": ("Fraction of a card's memory that a step used at that size.", _memory_ratio),
     "gaudi_probe_step_seconds": ("How long a step took at that size.", _step_seconds),
-    "gaudi_probe_timestamp_seconds": ("When the last probe had its answer.", _at),
+    "gaudi_probe_timestamp_seconds": ("When the last probe finished.", _at),
 }
 
 
@@ -87,7 +87,7 @@ def _read(place: tuple[float, Path]) -> _Probed | None:
         labels = {"key": path.stem, **{name: str(data["fields"][name]) for name in _LABELS}}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-    # Trials stand in the order of time, and answers in that in which each search was made first.
+    # Trials are in the order of time, and answers in that in which each search was made first.
     answers = {*log.answers.values()}
     trials = [trial for trial in log.trials if trial.outcome == OK and trial.batch_size in answers]
     return _Probed(labels, trials[-1], at) if trials else None

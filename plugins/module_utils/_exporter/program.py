@@ -80,7 +80,7 @@ def collect(
 
 def _own(given: argparse.Namespace, success: float) -> Sequence[Family]:
     about = {"about": given.about}
-    last = "When this was read last; before that, when its reader began."
+    last = "When this was last read; before the first read, when its reader started."
     return (
         Family("gaudi_collector_last_success_timestamp_seconds", last, (Sample(success, about),)),
         Family("gaudi_collector_interval_seconds", "How often it is read.", (Sample(given.interval, about),)),
@@ -104,7 +104,9 @@ def _energy(kept: Path, readings: Iterable[CardReading], now: float, interval: f
     """Kept over boots, since a counter that begins anew is taken for energy that was spent."""
     before: Mapping[str, Any] = read_json(str(kept)) or {}
     after_it = {
-        reading.pci_address: after(_before(before, reading.pci_address), reading.watts, now, interval)
+        reading.pci_address: after(
+            _before(before, reading.pci_address), reading.watts, now, interval, reading.energy_mj
+        )
         for reading in readings
         if reading.has_driver
     }
@@ -134,8 +136,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("about", choices=(CARDS, REST))
     parser.add_argument("--directory", required=True, help="the textfile collector's")
     parser.add_argument("--cards", type=int, required=True, help="how many this node is to have")
-    parser.add_argument("--interval", type=float, required=True, help="seconds from one look to the next")
-    parser.add_argument("--once", action="store_true", help="look once, and end")
+    parser.add_argument("--interval", type=float, required=True, help="seconds between polls")
+    parser.add_argument("--once", action="store_true", help="poll once, then exit")
     parser.add_argument("--seconds", type=float, required=True, help="how long hl-smi may take")
     parser.add_argument("--kept", default=f"{STATE_DIRECTORY}/exporter/energy.json", help="energy so far")
     return parser.parse_args(arguments)

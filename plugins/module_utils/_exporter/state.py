@@ -126,14 +126,14 @@ def _start(options: Options, run: Run, collector_changed: bool, server_changed: 
 def _refuse(options: Options, run: Run, root: str) -> None:
     if options.cards_from == HL_SMI and options.collectors and _listens(VENDOR_PORT, run):
         raise GaudiError(
-            f"the vendor's exporter answers at port {VENDOR_PORT}, so two programs would ask each card; stop it, or "
+            f"the vendor's exporter answers at port {VENDOR_PORT}, so two programs would poll each card; stop it, or "
             "set cards_from to vendor."
         )
     # The package of the distribution's makes its own.
     is_site = options.state == PRESENT and options.served_by == SITE
     if is_site and not Path(root, options.directory.lstrip("/")).is_dir():
         raise GaudiError(
-            f"directory is {options.directory}, which is not there; make it, or give the one that the site's node "
+            f"directory is {options.directory}, which does not exist; create it, or give the one that the site's node "
             "exporter reads."
         )
     if not options.is_served:
@@ -143,7 +143,7 @@ def _refuse(options: Options, run: Run, root: str) -> None:
     found = next(filter(None, map(_OURS.search, lines)), None)
     if found:
         raise GaudiError(
-            f"{options.arguments_file} has {found.group(0)}, which this module gives too; take it out there, or set "
+            f"{options.arguments_file} has {found.group(0)}, which this module sets as well; remove it there, or set "
             "served_by to site."
         )
     if not is_active(run, options.unit) and _listens(options.port, run):

@@ -95,7 +95,7 @@ def silent_ports(network: Network) -> list[str]:
 
 
 def shortcomings(network: Network, provider: str) -> list[str]:
-    """What stands in the way of ``provider`` on this node, one sentence each."""
+    """What blocks ``provider`` on this node, one sentence each."""
     if provider == GAUDI_ETHERNET:
         return _port_shortcomings(network)
     if provider == EFA:

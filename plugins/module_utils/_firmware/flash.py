@@ -151,7 +151,7 @@ def _flash_one(card: FlashCard, context: StepContext) -> None:
     reason = last_line(said or done.stderr or done.stdout)
     raise GaudiError(
         f"{TOOL} did not finish with {card} (exit {done.rc}: {reason}); no other card was touched after it, and the "
-        "modules stay unloaded: keep the node powered and unbooted, see the log, then run again.",
+        "modules stay unloaded: keep the node powered on and do not reboot it, see the log, then run again.",
         log=str(log),
         exit=done.rc,
     )
@@ -169,7 +169,7 @@ def _check(step: Step, context: StepContext) -> None:
     for card, text in _unlike(step, context):
         raise GaudiError(
             f"{card} shows {text or 'nothing'} after it was written, neither its old version nor {context.target}; the "
-            "modules stay unloaded: keep the node powered and unbooted, and see what "
+            "modules stay unloaded: keep the node powered on and do not reboot it, and see what "
             f"`{TOOL} -s -d {card.pci_address}` says."
         )
 
@@ -194,7 +194,7 @@ def _require_expected(cards: Sequence[FlashCard], context: StepContext) -> None:
     if context.node.reload and up < len(context.node.cards):
         wrong.append(f"{up} of {len(context.node.cards)} cards are operational")
     if wrong:
-        raise GaudiError(f"The firmware was written and is not {context.target} everywhere: {'; '.join(wrong)}.")
+        raise GaudiError(f"The firmware was written, but it is not {context.target} everywhere: {'; '.join(wrong)}.")
 
 
 def _is_expected(card: FlashCard, context: StepContext) -> bool:

@@ -98,7 +98,7 @@ def to_write(options: FirmwareOptions, node: FirmwareNode, target: Spi | None) -
 def refusals(options: FirmwareOptions, release: Release, node: FirmwareNode, target: Spi | None) -> list[str]:
     """Why nothing may be written on this node, a clause each; empty where there is nothing to write."""
     if node.writing:
-        return ["hl-fw-loader is still writing (unit gaudi3-scale-firmware.service): wait for its end, stop nothing"]
+        return ["hl-fw-loader is still writing (unit gaudi3-scale-firmware.service): let it finish, and stop nothing"]
     alike = generation_refusal(node.cards, options.cards)
     if alike:
         return [alike]
@@ -118,7 +118,7 @@ def refusals(options: FirmwareOptions, release: Release, node: FirmwareNode, tar
     if not node.tool:
         reasons.append(_NO_TOOL)
     if node.half_changed:
-        reasons.append("a change of its driver did not come to its end: bring the driver to a release first")
+        reasons.append("a change of its driver is not finished: bring the driver to a release first")
     if node.holders:
         reasons.append(f"cards are in use: end {'; '.join(map(str, node.holders))}")
     return [reason for reason in reasons if reason]
@@ -182,7 +182,7 @@ def warnings(options: FirmwareOptions, node: FirmwareNode, target: Spi | None) -
     """What an operator should know although nothing failed."""
     found = []
     if node.record.interrupted:
-        found.append("A run that wrote firmware did not come to its end here; the cards show what is to be done.")
+        found.append("A firmware run did not finish here; the cards show what is left to do.")
     needs = verdicts(options, node, target)
     waiting = [str(card) for card in node.cards if needs[card.pci_address] == POWER_CYCLE]
     if waiting:

@@ -58,7 +58,7 @@ def unfinished(root: str = "/") -> str | None:
     if not read_record(root).interrupted:
         return None
     file = Path(root, FILE)
-    return f"writing the cards' firmware has not come to its end ({file}): run upgrade_firmware.yml again first"
+    return f"writing the cards' firmware is not finished ({file}): run upgrade_firmware.yml again first"
 
 
 def read_record(root: str = "/") -> Record:
@@ -72,7 +72,7 @@ def read_record(root: str = "/") -> Record:
         cards = {str(name): Written(**entry) for name, entry in data["cards"].items()}
         wrong = [entry.state for entry in cards.values() if entry.state not in (WRITING, WRITTEN, FAILED)]
         if wrong:
-            raise ValueError(f"{wrong[0]!r} is no state of a card")
+            raise ValueError(f"{wrong[0]!r} is not a state of a card")
         return Record(cards, tuple(map(str, data["modules"])))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise GaudiError(

@@ -38,7 +38,7 @@ def card_refusal(card: FlashCard, target: Spi, written: Written | None) -> str |
     """Why ``card`` must not be written to ``target``, without its name; None when it may."""
     have = card.have
     if isinstance(have, Unreadable):
-        return f"shows {have}, which is no SPI version"
+        return f"shows {have}, which is not an SPI version"
     floor = max(have.security, _security(written))
     if target.security < floor:
         return f"the security version {floor} may not go down to {target.security}"

@@ -91,11 +91,13 @@ def accepted_targets(accept: Mapping[str, object], known: Mapping[str, Sequence[
     for generation, text in accept.items():
         if generation_named(generation) is None:
             names = ", ".join(one.name for one in GENERATIONS)
-            raise GaudiError(f"accept names {generation!r}, which is no generation; use {names}.", accept=dict(accept))
+            raise GaudiError(
+                f"accept names {generation!r}, which is not a generation; use {names}.", accept=dict(accept)
+            )
         target = parse_spi(str(text))
         if isinstance(target, Unreadable):
             raise GaudiError(
-                f"accept gives {generation} the target {target}, which is no SPI version; write it in full, for "
+                f"accept gives {generation} the target {target}, which is not an SPI version; write it in full, for "
                 "example 1.22.0-fw-61.3.2-sec-3.",
                 accept=dict(accept),
             )

@@ -94,7 +94,7 @@ _REQUIRED_BY: Mapping[str, list[str]] = {
 # Findings about a flag that does what it is to do.
 _OF_CHOSEN = ("default", "superseded", "unverified")
 _TO_OVERRIDES = "move it to overrides"
-_TO_ENVIRONMENT = "a variable that is no Gaudi flag, or a flag newer than this catalog, belongs in environment"
+_TO_ENVIRONMENT = "a variable that is not a Gaudi flag, or a flag newer than this catalog, belongs in environment"
 
 
 def _check_flag(name: str, text: str, flags: Mapping[str, str], target: Target, chosen: bool) -> list[Finding]:
@@ -104,25 +104,12 @@ def _check_flag(name: str, text: str, flags: Mapping[str, str], target: Target, 
     value_findings = _check_value(flag, name, text)
     if any(finding.level == "error" for finding in value_findings):
         return value_findings
-    findings = [
-        *value_findings,
-        *_check_harms(flag, name, flags, target),
-        *_check_requirements(flag, name, text, flags),
-    ]
+    findings = [*value_findings, *_check_harms(flag, name, flags, target)]
     if findings:
         return findings
-    return _first(
-        _check_removed(flag, name, target),
-        _check_effect(flag, name, flags, target),
-        _check_gate(flag, name, flags),
-        _check_default(flag, name, text) if chosen else None,
-        _check_evidence(flag, name, target) if chosen else None,
-    )
-
-
-def _first(*findings: Finding | None) -> list[Finding]:
-    """One reason to leave a flag out is enough."""
-    return [finding for finding in findings if finding is not None][:1]
+    # One reason to leave a flag out is enough.
+    found = _check_effect(flag, name, flags, target) or (_check_choice(flag, name, text, target) if chosen else None)
+    return [found] if found else []
 
 
 def _untyped(name: str, target: Target) -> list[Finding]:
@@ -137,7 +124,7 @@ def _rejected(level: str, name: str, entry: RejectedName) -> Finding:
 
 
 def _of_another(name: str, program: str) -> Finding:
-    message = f"{name} is a variable of {program} and no Gaudi flag, so neither name nor value was checked"
+    message = f"{name} is a variable of {program} not a Gaudi flag, so neither name nor value was checked"
     return Finding("warning", name, message, "such a variable belongs in environment", "other")
 
 
@@ -166,57 +153,55 @@ def _check_value(flag: Flag, name: str, text: str) -> list[Finding]:
 
 
 def _check_harms(flag: Flag, name: str, flags: Mapping[str, str], target: Target) -> list[Finding]:
+    """What the value does to the cluster, and what the process ends without."""
+    given = f"{name}={flags[name]}"
     by_own_name = {**flags, flag.name: flags[name]}
+    harms = [harm for harm in HARMS if harm.flag == flag.name and harm.applies(by_own_name, target)]
+    missing = [other for other in flag.requires if is_on(flags[name]) and not is_on(flags.get(other, "0"))]
     return [
-        Finding(
-            harm.level, name, f"{name}={flags[name]}: {harm.why}", harm.remedy, "no_effect" if harm.ignored else "harm"
-        )
-        for harm in HARMS
-        if harm.flag == flag.name and harm.applies(by_own_name, target)
+        *(
+            Finding(harm.level, name, f"{given}: {harm.why}", harm.remedy, "no_effect" if harm.ignored else "harm")
+            for harm in harms
+        ),
+        *(
+            Finding(
+                "error",
+                name,
+                f"{given} without {other}=1 ends the process",
+                f"set {other}=1 too, or leave both out",
+                "requires",
+            )
+            for other in missing
+        ),
     ]
-
-
-def _check_requirements(flag: Flag, name: str, text: str, flags: Mapping[str, str]) -> list[Finding]:
-    missing = [other for other in flag.requires if is_on(text) and not is_on(flags.get(other, "0"))]
-    return [
-        Finding(
-            "error",
-            name,
-            f"{name}={text} without {other}=1 ends the process",
-            f"set {other}=1 too, or leave both out",
-            "requires",
-        )
-        for other in missing
-    ]
-
-
-def _check_removed(flag: Flag, name: str, target: Target) -> Finding | None:
-    bridge = target.bridge
-    remedy = f"use {flag.replacement}" if flag.replacement else "leave it out"
-    if bridge is not None and (bridge.has(flag.name) or bridge.answers_for(flag)):
-        ignored = f"{name} is not among the flags of the {bridge.label}, and ignored"
-        return None if bridge.has(flag.name) else Finding("warning", name, ignored, remedy, "removed")
-    if not flag.removed or target.release < version_key(flag.removed):
-        return None
-    return Finding("warning", name, f"{name} is gone since {flag.removed} and ignored", remedy, "removed")
 
 
 def _check_effect(flag: Flag, name: str, flags: Mapping[str, str], target: Target) -> Finding | None:
+    """Why the flag does nothing in this release and mode, and on this network."""
+    ignored, instead = _ignored(flag, name, target), f"use {flag.replacement}" if flag.replacement else "leave it out"
+    if ignored:
+        return Finding("warning", name, ignored, instead, "removed")
     reason = _reason_for_no_effect(flag, flags, target)
-    if not reason:
-        return None
-    return Finding("warning", name, f"{name} has no effect here: {reason}", "leave it out", "no_effect")
-
-
-def _check_gate(flag: Flag, name: str, flags: Mapping[str, str]) -> Finding | None:
+    if reason:
+        return Finding("warning", name, f"{name} has no effect here: {reason}", "leave it out", "no_effect")
     if not flag.private or any(is_on(flags.get(gate, "0")) for gate in (EXPERIMENTAL_GATE, "EXP_FLAGS")):
         return None
     message = f"{name} has no effect here: it is private and ignored unless {EXPERIMENTAL_GATE}=true is set"
     return Finding("warning", name, message, f"set {EXPERIMENTAL_GATE}=true with it, or leave it out", "gate")
 
 
+def _ignored(flag: Flag, name: str, target: Target) -> str:
+    """That the release no longer reads it; the installed bridge has the first word."""
+    bridge = target.bridge
+    if bridge is not None and (bridge.has(flag.name) or bridge.answers_for(flag)):
+        return "" if bridge.has(flag.name) else f"{name} is not among the flags of the {bridge.label}, and ignored"
+    is_gone = flag.removed and target.release >= version_key(flag.removed)
+    return f"{name} is gone since {flag.removed} and ignored" if is_gone else ""
+
+
 def _reason_for_no_effect(flag: Flag, flags: Mapping[str, str], target: Target) -> str:
-    if not set(flag.modes) & set(target.modes) and not _is_required(flag, flags):
+    is_required = any(other in flags for other in _REQUIRED_BY.get(flag.name, ()))
+    if not set(flag.modes) & set(target.modes) and not is_required:
         return (
             f"it is read in {' and '.join(flag.modes)} mode only, and the profile runs in {' and '.join(target.modes)}"
         )
@@ -232,23 +217,10 @@ def _reason_for_no_effect(flag: Flag, flags: Mapping[str, str], target: Target) 
     return ""
 
 
-def _is_required(flag: Flag, flags: Mapping[str, str]) -> bool:
-    return any(other in flags for other in _REQUIRED_BY.get(flag.name, ()))
-
-
-def _check_default(flag: Flag, name: str, text: str) -> Finding | None:
-    # The default of a place is where the vendor's packages put it; what readers assume without it is not known.
-    if flag.default_changed or flag.group == "synapse_paths":
-        return None
-    try:
-        redundant = read_value(flag, text) == read_value(flag, flag.default)
-    except WrongValueError:  # Some defaults are described in words, since they depend on the card or on other settings.
-        return None
-    message = f"{name}={text} is the default already"
-    return Finding("warning", name, message, "leave it out", "default") if redundant else None
-
-
-def _check_evidence(flag: Flag, name: str, target: Target) -> Finding | None:
+def _check_choice(flag: Flag, name: str, text: str, target: Target) -> Finding | None:
+    """What is to be said of a flag that does what it is to do, to whom has chosen it."""
+    if _is_default(flag, text):
+        return Finding("warning", name, f"{name}={text} is the default already", "leave it out", "default")
     if flag.replacement:
         return Finding("warning", name, f"{name} is superseded", f"use {flag.replacement}", "superseded")
     if target.bridge is not None and target.bridge.has(flag.name):
@@ -258,6 +230,16 @@ def _check_evidence(flag: Flag, name: str, target: Target) -> Finding | None:
     wanted = ".".join(map(str, target.release))
     message = f"{name} was last seen in {flag.verified_through}, and whether {wanted} reads it is not known"
     return Finding("warning", name, message, "measure its effect before you rely on it", "unverified")
+
+
+def _is_default(flag: Flag, text: str) -> bool:
+    # The default of a place is where the vendor's packages put it; what readers assume without it is not known.
+    if flag.default_changed or flag.group == "synapse_paths":
+        return False
+    try:
+        return read_value(flag, text) == read_value(flag, flag.default)
+    except WrongValueError:  # Some defaults are described in words, since they depend on the card or on other settings.
+        return False
 
 
 def _check_aliases(flags: Mapping[str, str]) -> list[Finding]:

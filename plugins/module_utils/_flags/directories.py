@@ -35,7 +35,7 @@ def account_of(owner: str | None, check_mode: bool = False) -> pwd.struct_passwd
         if check_mode:
             return None
         raise GaudiError(
-            f"owner {owner!r} is no account on this node; run playbooks/venv.yml, which makes the account of "
+            f"owner {owner!r} is not an account on this node; run playbooks/venv.yml, which creates the one in "
             "gaudi_venv_user, or name the account that runs the jobs."
         ) from None
 

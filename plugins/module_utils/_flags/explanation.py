@@ -16,6 +16,7 @@ from .._job.paths import JobPaths, check_name
 from .._job.processes import parse_environ, rank_process
 from .._node.commands import Run
 from .._node.environment_file import parse, provenances
+from .._node.hand_edits import find_edit
 from .._node.rendered_files import read_text
 from .._node.systemd_units import unit_properties
 from .._releases.lookup import find_release, version_key
@@ -25,8 +26,8 @@ from .catalog.catalog import find_flag, nearest_names, other_program
 from .catalog.rejected import find_rejected, set_by_launcher
 from .harms import Target
 from .judgment import judge_flags
-from .profiles import NETWORKS, PROFILES
-from .state import shown_edit
+from .profiles import NETWORKS, PROFILES, known, target_of
+from .state import WRITTEN_BY
 from .vendor import ORIGIN
 
 # Eager mode became the default with 1.21; 1.20 was not seen.
@@ -66,7 +67,7 @@ def explain(options: ExplainOptions, run: Run) -> dict[str, object]:
     source, variables = _variables(options, run)
     flags = {name: text for name, text in variables.items() if options.flags or is_meant(name, bridge)}
     target, profile = _target(options, flags, bridge)
-    edit = shown_edit(options.file) if options.file else None
+    edit = find_edit(options.file, WRITTEN_BY) if options.file else None
     origins = provenances(read_text(options.file) or "") if options.file else {}
     # That a release's own packages set a variable is evidence enough that it reads it.
     chosen = [name for name in flags if not origins.get(name, "").startswith(f"{ORIGIN}: ")]
@@ -124,10 +125,10 @@ def _check(options: ExplainOptions) -> None:
     given = [name for name in ("flags", "file", "job") if getattr(options, name)]
     if len(given) != 1:
         raise GaudiError(f"{' and '.join(given) or 'nothing'} is given to explain; give one of flags, file and job.")
-    if options.profile and options.profile not in PROFILES:
-        raise GaudiError(f"profile {options.profile!r} is not known: use {', '.join(PROFILES)}.")
-    if options.network and options.network not in NETWORKS:
-        raise GaudiError(f"network {options.network!r} is not known: use {', '.join(NETWORKS)}.")
+    if options.profile:
+        known("profile", options.profile, PROFILES)
+    if options.network:
+        known("network", options.network, NETWORKS)
 
 
 def _variables(options: ExplainOptions, run: Run) -> tuple[str, dict[str, str]]:
@@ -172,9 +173,7 @@ def _target(options: ExplainOptions, flags: Mapping[str, str], bridge: Installed
         newest = max(version_key(version)[:2] for version in RELEASES)
         release = (bridge.release if bridge else None) or newest
     profile = options.profile or guessed_profile(flags, release)
-    judges = bridge if bridge and bridge.release in (None, release) else None
-    chosen = PROFILES[profile]
-    return Target(release, chosen.modes, chosen.purpose, options.network, options.stock_torch, judges), profile
+    return target_of(profile, options.network, release, options.stock_torch, bridge), profile
 
 
 def guessed_profile(flags: Mapping[str, str], release: tuple[int, ...]) -> str:

@@ -80,11 +80,13 @@ def judged_by(name: str, flag: Flag | None, bridge: InstalledBridge | None) -> s
 def _judgment(name: str, text: str, findings: Sequence[Finding], bridge: InstalledBridge | None) -> Judgment:
     flag = find_flag(name)
     kinds = {finding.kind for finding in findings}
+    is_refused = any(finding.kind == "value" and finding.level == "error" for finding in findings)
+    is_without_effect = is_refused or bool(kinds & set(_WITHOUT_EFFECT))
     return Judgment(
         name=name,
         value=text,
         real=not kinds & set(_NOT_REAL),
-        effective=_effective(findings),
+        effective=NO if is_without_effect else UNKNOWN if kinds & {"unverified", "other"} else YES,
         level="error" if any(finding.level == "error" for finding in findings) else "warning" if findings else "ok",
         why="; ".join(finding.message for finding in findings),
         use_instead="; ".join(dict.fromkeys(finding.remedy for finding in findings)),
@@ -95,12 +97,3 @@ def _judgment(name: str, text: str, findings: Sequence[Finding], bridge: Install
         verified_through=flag.verified_through if flag else "",
         known=NOBODY if kinds & set(_NOT_REAL) else OTHER if "other" in kinds else GAUDI,
     )
-
-
-def _effective(findings: Sequence[Finding]) -> str:
-    if any(
-        finding.kind in _WITHOUT_EFFECT or (finding.kind == "value" and finding.level == "error")
-        for finding in findings
-    ):
-        return NO
-    return UNKNOWN if any(finding.kind in ("unverified", "other") for finding in findings) else YES

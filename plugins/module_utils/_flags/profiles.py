@@ -11,18 +11,22 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from .._errors import GaudiError
 from .._node.environment_file import Setting
 from .._node.interface_names import check_interfaces
 from .._node.secret_words import is_secret
 from .._releases.row import Release
+from .bridge import InstalledBridge
 from .catalog.catalog import find_flag
 from .catalog.values import WrongValueError, recipe_cache
+from .harms import Target
 from .recipe_cache import RECIPE_CACHE
 
+Row = TypeVar("Row")
 LOGS = "HABANA_LOGS"
 FROM_OVERRIDES = "overrides, set by the operator"
 FROM_ENVIRONMENT = "environment, set by the operator and not checked"
@@ -144,10 +148,20 @@ class EnvironmentOptions:
     proc: str = "/proc"
 
 
-def profile_of(options: EnvironmentOptions) -> Profile:
-    if options.profile not in PROFILES:
-        raise _unknown("profile", options.profile, PROFILES)
-    return PROFILES[options.profile]
+def known(option: str, name: str, rows: Mapping[str, Row]) -> Row:
+    """The row of this name; raises GaudiError where there is none."""
+    if name not in rows:
+        raise GaudiError(f"{option} {name!r} is not known: use {', '.join(rows)}.")
+    return rows[name]
+
+
+def target_of(
+    profile: str, network: str, release: tuple[int, ...], stock_torch: bool | None, bridge: InstalledBridge | None
+) -> Target:
+    """What flags are for; the bridge of a venv judges only where it is of the same ``release``, (major, minor)."""
+    of_profile = known("profile", profile, PROFILES)
+    judges = bridge if bridge and bridge.release in (None, release) else None
+    return Target(release, of_profile.modes, of_profile.purpose, network, stock_torch, judges)
 
 
 def plan_environment(options: EnvironmentOptions, release: Release, vendor: Sequence[Setting] = ()) -> list[Setting]:
@@ -157,13 +171,13 @@ def plan_environment(options: EnvironmentOptions, release: Release, vendor: Sequ
 
     Raises :class:`GaudiError` for an unknown profile or network and for a value that is no text.
     """
-    profile = profile_of(options)
-    if options.network not in NETWORKS:
-        raise _unknown("network", options.network, NETWORKS)
-    flags = {setting.name: setting for setting in vendor if not _is_replaced(setting.name, options)}
+    profile, network = known("profile", options.profile, PROFILES), known("network", options.network, NETWORKS)
+    # A plain variable of the operator's, or null for it, stands instead of the vendor's.
+    replaced = [name for name in options.environment if find_flag(name) is None]
+    flags = {setting.name: setting for setting in vendor if setting.name not in replaced}
     for origin, settings in (
         (f"profile {options.profile}", profile.settings),
-        (f"network {options.network}", NETWORKS[options.network].settings),
+        (f"network {options.network}", network.settings),
     ):
         flags.update({setting.name: setting._replace(origin=origin) for setting in settings})
     if options.interface:
@@ -182,10 +196,6 @@ def plan_environment(options: EnvironmentOptions, release: Release, vendor: Sequ
     return [*flags.values(), *_plain_environment(options, flags)]
 
 
-def _unknown(option: str, name: str, known: Iterable[str]) -> GaudiError:
-    return GaudiError(f"{option} {name!r} is not known: use {', '.join(known)}.")
-
-
 def directories(settings: Sequence[Setting]) -> list[str]:
     """Directories that the settings name and that have to exist before a job starts."""
     values = {setting.name: setting.value for setting in settings}
@@ -195,18 +205,15 @@ def directories(settings: Sequence[Setting]) -> list[str]:
     return [directory for directory in found if directory.startswith("/")]
 
 
-def _is_replaced(name: str, options: EnvironmentOptions) -> bool:
-    """Whether the operator has a plain variable of this name, or null for it, instead of the vendor's."""
-    return name in options.environment and find_flag(name) is None
-
-
 def _recipe_cache(options: EnvironmentOptions, release: Release, flags: Mapping[str, Setting]) -> Setting:
     """A directory of its own for each release and each set of compiling flags.
 
     The bridge means to tell such recipes apart by itself, but its key for libraries reads as constant, and 15 of the 16
     variables that it watches are spelled with trailing blanks and so never match (1.19: cache_version.cpp).
     """
-    compiled = sorted(f"{name}={flag.value}" for name, flag in flags.items() if _changes_recipes(name))
+    known_flags = {name: find_flag(name) for name in flags}
+    compiling = [name for name, flag in known_flags.items() if flag and flag.group not in _NOT_COMPILED]
+    compiled = sorted(f"{name}={flags[name].value}" for name in compiling)
     key = hashlib.sha256("\n".join(compiled).encode()).hexdigest()[:8]
     if not re.fullmatch("/[^,]*", options.recipe_cache):
         raise GaudiError(f"recipe_cache is {options.recipe_cache!r}; give an absolute path without a comma.")
@@ -220,11 +227,6 @@ def _recipe_cache(options: EnvironmentOptions, release: Release, flags: Mapping[
         "docs.habana.ai PyTorch/Runtime_Flags; a directory for each release and set of flags",
         "option recipe_cache",
     )
-
-
-def _changes_recipes(name: str) -> bool:
-    flag = find_flag(name)
-    return flag is not None and flag.group not in _NOT_COMPILED
 
 
 def _plain_environment(options: EnvironmentOptions, flags: Mapping[str, Setting]) -> list[Setting]:

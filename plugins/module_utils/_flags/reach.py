@@ -121,5 +121,5 @@ fi
 def _checked(unit: str) -> str:
     name = unit if "." in unit else f"{unit}.service"
     if not _UNIT.fullmatch(name):
-        raise GaudiError(f"systemd_units: {unit!r} is no name of a service; give one such as jupyter.service.")
+        raise GaudiError(f"systemd_units: {unit!r} is not a service name; give one such as jupyter.service.")
     return name

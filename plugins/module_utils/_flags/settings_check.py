@@ -21,6 +21,9 @@ from .judgment import OTHER, Judgment, verdicts
 from .profiles import FROM_ENVIRONMENT, FROM_OVERRIDES, NETWORKS, EnvironmentOptions
 from .recipe_cache import RECIPE_CACHE
 
+# What a row has of a flag's verdict.
+_OF_VERDICT = ("effect", "real", "known", "effective", "why", "judged_by")
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -49,12 +52,22 @@ def judge(
     # That a release's own packages set a variable is evidence enough that it reads it.
     checked = check(flags, target, [setting.name for setting in settings if setting.origin != vendor_layer.ORIGIN])
     overridden = [setting.name for setting in settings if setting.source == FROM_OVERRIDES]
+    of_vendor = {setting.name: setting for setting in settings if setting.origin == vendor_layer.ORIGIN}
+    reported = [
+        vendor_layer.of_the_vendor(one, of_vendor[one.flag]) if one.flag in of_vendor else one
+        for one in worth_telling(checked, overridden)
+    ]
+    caution = NETWORKS[options.network].caution
     findings = [
         *known,
-        *_with_vendor_files(worth_telling(checked, overridden), settings),
+        *filter(None, reported),
         *(one for name, value in options.overrides.items() if value is None for one in check_name(name, target.bridge)),
         *check_unchecked((one.name for one in settings if one.source == FROM_ENVIRONMENT), target.bridge),
-        *_network_findings(options.network),
+        *(
+            [Finding("warning", "network", f"network {options.network}: {caution}", "measure it first", "network")]
+            if caution
+            else []
+        ),
         *_disk_findings(flags.get(RECIPE_CACHE, ""), mounts),
     ]
     refused = [finding for finding in findings if options.strict or finding.level == "error"]
@@ -64,19 +77,6 @@ def judge(
         )
     of_flags = {one.name: one for one in verdicts(flags, checked, target.bridge)}
     return Judged(findings, [_row(setting, of_flags.get(setting.name)) for setting in settings])
-
-
-def _with_vendor_files(findings: Sequence[Finding], settings: Sequence[Setting]) -> list[Finding]:
-    vendor = {setting.name: setting for setting in settings if setting.origin == vendor_layer.ORIGIN}
-    reported = (vendor_layer.of_the_vendor(one, vendor[one.flag]) if one.flag in vendor else one for one in findings)
-    return [finding for finding in reported if finding is not None]
-
-
-def _network_findings(network: str) -> list[Finding]:
-    caution = NETWORKS[network].caution
-    if not caution:
-        return []
-    return [Finding("warning", "network", f"network {network}: {caution}", "measure it first", "network")]
 
 
 def _disk_findings(text: str, mounts: str) -> list[Finding]:
@@ -103,12 +103,4 @@ def _row(setting: Setting, verdict: Judgment | None) -> dict[str, object]:
             "why": "a plain variable, not checked",
             "judged_by": "nobody",
         }
-    return {
-        **setting._asdict(),
-        "effect": verdict.effect,
-        "real": verdict.real,
-        "known": verdict.known,
-        "effective": verdict.effective,
-        "why": verdict.why,
-        "judged_by": verdict.judged_by,
-    }
+    return {**setting._asdict(), **{name: getattr(verdict, name) for name in _OF_VERDICT}}

@@ -14,31 +14,34 @@ from .._node.environment_file import Setting, render
 from .._node.hand_edits import HandEdit, find_edit, record_of
 from .._node.lock import alone
 from .._node.rendered_files import FileChange, WantedFile, differences, pending, read_text, replaced, write
-from .._node.secret_texts import masked_texts
 from .._releases.lookup import find_release, version_key
-from .._releases.row import Release
 from . import directories as flag_directories
 from . import reach as flag_reach
 from . import recipe_cache
 from . import vendor as vendor_layer
-from .bridge import InstalledBridge, read_bridge
+from .bridge import read_bridge
 from .checks import Finding
 from .directories import WantedDirectory
-from .harms import Target
-from .profiles import EnvironmentOptions, directories, plan_environment, profile_of
-from .settings_check import judge
+from .profiles import EnvironmentOptions, directories, plan_environment, target_of
+from .settings_check import Judged, judge
+from .vendor import VendorEnvironment
 
 WRITTEN_BY = "# Written by gaudi3.scale.hpu_flags "
 
 
 @dataclass(frozen=True)
 class _Wanted:
-    """What the node is to have; ``text`` is that of the environment file."""
+    """What the node is to have, and what is to be said of it. ``release`` has the version of its packages, ``text`` is
+    that of the environment file.
+    """
 
-    release: Release
+    release: str
     settings: Sequence[Setting]
     text: str
     directories: Sequence[WantedDirectory]
+    judged: Judged
+    judged_by: str
+    vendor: VendorEnvironment
 
 
 @dataclass(frozen=True)
@@ -89,22 +92,7 @@ def converge(options: EnvironmentOptions, check_mode: bool, mounts: str = "/proc
     :class:`GaudiError`, before anything is touched, for what :func:`plan_environment` refuses and for any finding that
     is an error.
     """
-    release = find_release(options.release, options.release_overrides)
-    bridge = read_bridge(options.venv)
-    target = target_of(options, release, bridge)
-    vendor = vendor_layer.read_vendor(options.vendor_profiles, target.bridge)
-    settings = plan_environment(options, release, vendor.settings)
-    unsettled = (finding for finding in vendor.findings if finding.flag not in options.overrides)
-    about_files = [*unsettled, *vendor_layer.missing(settings)]
-    judged = judge(options, settings, target, read_text(mounts) or "", about_files)
-    findings = [
-        *judged.findings,
-        *_release_findings(bridge, target),
-        *vendor_layer.absent(options.vendor_profiles, vendor),
-    ]
-    text = render(settings, _heading(options, release))
-    account = flag_directories.account_of(options.owner, check_mode)
-    wanted = _Wanted(release, settings, text, [WantedDirectory(path, account) for path in directories(settings)])
+    wanted = _wanted(options, check_mode, mounts)
     # What is refused is refused before there is even a lock; from looking to writing no other run may write.
     _look(options, wanted)
     with alone("flags", str(Path(options.path).parent), check_mode=check_mode):
@@ -115,63 +103,79 @@ def converge(options: EnvironmentOptions, check_mode: bool, mounts: str = "/proc
         "changed": bool(diff),
         "diff": diff,
         "path": options.path,
-        "container_path": flag_reach.container_file(options.path, settings),
-        "flags": judged.rows,
-        "findings": [asdict(finding) for finding in findings],
-        **vendor.facts(),
+        "container_path": flag_reach.container_file(options.path, wanted.settings),
+        "flags": wanted.judged.rows,
+        "findings": [asdict(finding) for finding in wanted.judged.findings],
+        "vendor_profiles": list(wanted.vendor.files),
+        "vendor_left_out": [asdict(one) for one in wanted.vendor.left_out],
         "directories": [directory.path for directory in wanted.directories],
         "removed_directories": [path for path, _why in (*plan.gone, *plan.full)],
-        "judged_by": target.bridge.label if target.bridge else "catalog",
+        "judged_by": wanted.judged_by,
         "hand_edit": plan.edit.lines() if plan.edit else [],
         "backup": backup,
         "systemd_changed": any(change.wanted.path.endswith(flag_reach.DROP_IN) for change in plan.files),
         "warnings": [
-            *(finding.sentence() for finding in findings),
+            *(finding.sentence() for finding in wanted.judged.findings),
             *([_edit_sentence(plan.edit, backup)] if plan.edit else []),
             *replaced(change for change in plan.files if change.wanted.path != options.path),
         ],
     }
 
 
+def _wanted(options: EnvironmentOptions, check_mode: bool, mounts: str) -> _Wanted:
+    """Decide by the options, the release and what is installed here. The bridge of the venv judges only where it is of
+    the same release.
+    """
+    release = find_release(options.release, options.release_overrides)
+    number = version_key(release.version)[:2]
+    bridge = read_bridge(options.venv)
+    target = target_of(options.profile, options.network, number, options.stock_torch, bridge)
+    vendor = vendor_layer.read_vendor(options.vendor_profiles, target.bridge)
+    settings = plan_environment(options, release, vendor.settings)
+    unsettled = (finding for finding in vendor.findings if finding.flag not in options.overrides)
+    about_files = [*unsettled, *vendor_layer.missing(settings)]
+    judged = judge(options, settings, target, read_text(mounts) or "", about_files)
+    # Of a node whose other layers have not run yet; no strictness refuses it.
+    unfinished = vendor_layer.absent(options.vendor_profiles, vendor)
+    if bridge and not target.bridge:
+        wanted = ".".join(map(str, number))
+        message = f"the {bridge.label} is of another release than {wanted}, so the catalog judged the flags"
+        remedy = "run this again when the training stack is at the release"
+        unfinished = [Finding("warning", "bridge", message, remedy, "bridge"), *unfinished]
+    heading = (
+        f"{WRITTEN_BY[2:]}(profile {options.profile}, network {options.network}, release {release.package_version}); "
+        "changes by hand are replaced."
+    )
+    account = flag_directories.account_of(options.owner, check_mode)
+    return _Wanted(
+        release.package_version,
+        settings,
+        render(settings, heading),
+        [WantedDirectory(path, account) for path in directories(settings)],
+        Judged([*judged.findings, *unfinished], judged.rows),
+        target.bridge.label if target.bridge else "catalog",
+        vendor,
+    )
+
+
 def _look(options: EnvironmentOptions, wanted: _Wanted) -> _Plan:
     """What there is to do, by what is on the node now."""
-    edit = shown_edit(options.path) if read_text(options.path) != wanted.text else None
-    files = [WantedFile(options.path, wanted.text, backup=edit is not None), *_reached(options, wanted.settings)]
+    edit = find_edit(options.path, WRITTEN_BY) if read_text(options.path) != wanted.text else None
+    # The files by which the environment file comes to units, shells, containers and Slurm's jobs.
+    reach = flag_reach.Reach(
+        options.path, options.login_shell_path, options.slurm_task_prolog, options.systemd_units, options.unit_directory
+    )
+    present = sorted(map(str, Path(options.unit_directory).glob(f"*.d/{flag_reach.DROP_IN}")))
+    files = [
+        WantedFile(options.path, wanted.text, backup=edit is not None),
+        *flag_reach.wanted_files(reach, wanted.settings, present),
+    ]
     missing = [directory for directory in wanted.directories if not flag_directories.is_as_wanted(directory)]
     record = WantedFile(record_of(options.path), wanted.text)
     root = options.recipe_cache.rstrip("/")
     named = [directory.path for directory in wanted.directories]
-    gone, full = _recipes(options, root, wanted.release.package_version, named)
+    gone, full = _recipes(options, root, wanted.release, named)
     return _Plan(record, edit, pending(files), missing, gone, full, root)
-
-
-def _heading(options: EnvironmentOptions, release: Release) -> str:
-    return (
-        f"{WRITTEN_BY[2:]}(profile {options.profile}, network {options.network}, release {release.package_version}); "
-        "changes by hand are replaced."
-    )
-
-
-def shown_edit(path: str) -> HandEdit | None:
-    """What a person did to the environment file since, without the values of secrets that may stand in it."""
-    edit = find_edit(path, WRITTEN_BY)
-    return HandEdit(path, *masked_texts(edit.written, edit.found)) if edit else None
-
-
-def target_of(options: EnvironmentOptions, release: Release, bridge: InstalledBridge | None) -> Target:
-    """What the flags are for; the bridge of the venv judges only where it is of the same release."""
-    profile = profile_of(options)
-    major_minor = version_key(release.version)[:2]
-    judges = bridge if bridge and bridge.release in (None, major_minor) else None
-    return Target(major_minor, profile.modes, profile.purpose, options.network, options.stock_torch, judges)
-
-
-def _release_findings(bridge: InstalledBridge | None, target: Target) -> list[Finding]:
-    if bridge is None or target.bridge is not None:
-        return []
-    wanted = ".".join(map(str, target.release))
-    message = f"the {bridge.label} is of another release than {wanted}, so the catalog judged the flags"
-    return [Finding("warning", "bridge", message, "run this again when the training stack is at the release", "bridge")]
 
 
 def _recipes(
@@ -191,15 +195,6 @@ def _recipes(
     )
 
 
-def _reached(options: EnvironmentOptions, settings: Sequence[Setting]) -> list[WantedFile]:
-    """The files by which the environment file comes to units, shells, containers and Slurm's jobs."""
-    reach = flag_reach.Reach(
-        options.path, options.login_shell_path, options.slurm_task_prolog, options.systemd_units, options.unit_directory
-    )
-    present = sorted(map(str, Path(options.unit_directory).glob(f"*.d/{flag_reach.DROP_IN}")))
-    return flag_reach.wanted_files(reach, settings, present)
-
-
 def _edit_sentence(edit: HandEdit, backup: str) -> str:
-    where = f"what was there is kept as {backup}" if backup else "what is there will be kept beside it"
+    where = f"the previous file is kept as {backup}" if backup else "a copy will be saved next to it"
     return f"{edit.path} was edited by hand ({edit.phrase()}); {where}; put what should stay into overrides."

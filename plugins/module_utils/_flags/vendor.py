@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from .._errors import GaudiError
@@ -60,10 +60,6 @@ class VendorEnvironment:
     left_out: tuple[LeftOut, ...] = ()
     findings: tuple[Finding, ...] = ()
     files: tuple[str, ...] = ()
-
-    def facts(self) -> dict[str, object]:
-        """What the module returns of it."""
-        return {"vendor_profiles": list(self.files), "vendor_left_out": [asdict(one) for one in self.left_out]}
 
 
 def read_vendor(
@@ -164,7 +160,7 @@ def of_the_vendor(finding: Finding, setting: Setting) -> Finding | None:
         return None
     assignment = f"{setting.name}={setting.value}"
     message = f"{setting.source} sets {assignment}: {finding.message.removeprefix(f'{assignment}: ')}"
-    remedy = f"{finding.remedy}: give {setting.name} in overrides (null takes it away), or correct that file"
+    remedy = f"{finding.remedy}: give {setting.name} in overrides (null removes it), or correct that file"
     return Finding(finding.level, finding.flag, message, remedy, finding.kind)
 
 
@@ -175,7 +171,7 @@ def _why_not(name: str, value: str | None, bridge: InstalledBridge | None) -> st
     if value is None:
         return _OF_THE_SHELL
     if not _is_known(name, bridge) and not _ABSOLUTE_PATH.fullmatch(value):
-        return "it is no flag that is known, and no absolute path"
+        return "it is neither a known flag nor an absolute path"
     return ""
 
 
@@ -193,8 +189,11 @@ def _unread(path: str, profile: ShellProfile) -> list[Finding]:
         return []
     number, line = profile.unread
     shown = repr(line if len(line) <= _SHOWN else f"{line[:_SHOWN]}...")
-    message = f"{path}, line {number}, is more than a plain assignment ({shown}), so it and what follows was not read"
-    remedy = "give in overrides what ranks need of it"
+    message = (
+        f"{path}, line {number}, is more than a plain assignment ({shown}), so this line and the rest of "
+        "the file were not read"
+    )
+    remedy = "put what ranks need from it into overrides"
     return [Finding("warning", path, message, remedy, "vendor")]
 
 

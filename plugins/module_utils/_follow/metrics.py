@@ -10,6 +10,7 @@ import statistics
 from dataclasses import dataclass
 from typing import Mapping, Sequence
 
+from .._node.quantities import quantity
 from .._node.regular_file import open_regular
 from .json_lines import LONGEST_LINE, object_of
 
@@ -83,8 +84,8 @@ def metric_line(metric: Mapping[str, object]) -> str:
 def _collective(metric: Mapping[str, object]) -> str:
     seconds, busbw = metric.get("seconds"), metric.get("busbw_gb_per_s")
     parts = [f"{metric.get('collective', '?')} of {metric.get('bytes', '?')} bytes"]
-    parts += [f"{seconds * 1e6:.4g} us"] if isinstance(seconds, (int, float)) else []
-    parts += [f"busbw {busbw:.4g} GB/s"] if isinstance(busbw, (int, float)) else []
+    parts += [f"{quantity(seconds * 1e6)} us"] if isinstance(seconds, (int, float)) else []
+    parts += [f"busbw {quantity(busbw)} GB/s"] if isinstance(busbw, (int, float)) else []
     return "  ".join(parts)
 
 
@@ -114,8 +115,8 @@ def _speed(metric: Mapping[str, object]) -> str:
     for unit in RATES:
         speed, share = metric.get(f"{unit}_per_second"), metric.get(f"{unit}_per_second_per_card")
         if isinstance(speed, (int, float)):
-            card = f" ({short_number(share)}/card)" if isinstance(share, (int, float)) and share != speed else ""
-            return f"{short_number(speed)} {unit}/s{card}"
+            card = f" ({quantity(share)}/card)" if isinstance(share, (int, float)) and share != speed else ""
+            return f"{quantity(speed)} {unit}/s{card}"
     return ""
 
 
@@ -155,7 +156,7 @@ def _left(metric: Mapping[str, object]) -> str:
 
 def _start(metric: Mapping[str, object]) -> str:
     resumed = metric.get("resumed_from")
-    begun = f"goes on from step {resumed}" if resumed else "started"
+    begun = f"resumes from step {resumed}" if resumed else "started"
     ranks = f", {metric['world_size']} rank(s)" if "world_size" in metric else ""
     nodes = f" on {metric['nodes']} node(s)" if "nodes" in metric else ""
     device = f", {metric['device']}" if "device" in metric else ""
@@ -181,21 +182,12 @@ def _field(key: str, value: object) -> str:
         if key.endswith("seconds"):
             return f"{key.removesuffix('seconds').strip('_') or 'took'} {short_seconds(value)}"
         if key == "tokens_per_second":
-            return f"{short_number(value)} tokens/s"
+            return f"{quantity(value)} tokens/s"
     return f"{key} {_plain(value)}"
 
 
 def _plain(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def short_number(number: float) -> str:
-    """Three digits at least: 9,876, 19.3k, 1.23M."""
-    for size, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
-        if number >= size:
-            scaled = number / (1e3 if unit == "k" else size)
-            return f"{scaled:.{2 if scaled < 10 else 1 if scaled < 100 else 0}f}{unit}"
-    return f"{number:,.0f}"
 
 
 def short_bytes(size: float) -> str:

@@ -112,11 +112,11 @@ def outcome_sentence(name: str, status: Status) -> str:
 def unknown_end_sentence(name: str, host: str, absent: bool) -> str:
     """For a job that no node runs any more, and of which none knows how it ended."""
     if absent:
-        return f"Job {name} is on no node that answers; launch it."
+        return f"Job {name} is on none of the nodes that responded; launch it."
     return (
-        f"Job {name} runs on no node that answers, and its supervisors were stopped before they could report why: all "
-        f"nodes went down, or somebody stopped the units; see `journalctl -u {JobPaths(name).unit}` on {host}, and "
-        "launch it again to resume."
+        f"Job {name} runs on none of the nodes that responded, and its supervisors were stopped before they could "
+        f"report why: all nodes went down, or somebody stopped the units; see `journalctl -u {JobPaths(name).unit}` on "
+        f"{host}, and launch it again to resume."
     )
 
 

@@ -65,7 +65,7 @@ def not_in_force(governor: str, limits: Sequence[str], node: Node) -> list[str]:
     states = idle_states.deep_states(node.kernel_root) if idle_states.NO_C6 in limits else []
     names = sorted({state.name for state in states if state.disabled != _OUT_OF_USE})
     if names:
-        told.append(f"cstates: the CPUs use {', '.join(names)} although tuned's profile takes it out of use")
+        told.append(f"cstates: the CPUs use {', '.join(names)} although tuned's profile disables it")
     return [f"{sentence}; see `tuned-adm verify` and /var/log/tuned/tuned.log." for sentence in told]
 
 

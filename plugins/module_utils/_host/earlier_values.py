@@ -66,8 +66,8 @@ def _read(node: Node) -> dict[str, dict[str, str]]:
         return {str(name): {str(path): str(value) for path, value in kept[name].items()} for name in kept}
     except (ValueError, TypeError, AttributeError) as error:
         raise GaudiError(
-            f"{_file(node)} is not what this collection wrote ({error}); remove it, and earlier values of the kernel "
-            "come back with the next start."
+            f"{_file(node)} is not what this collection wrote ({error}); remove it, and the next boot restores the "
+            "kernel's own values."
         ) from error
 
 

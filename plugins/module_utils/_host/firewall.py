@@ -59,8 +59,8 @@ def _parse(given: object) -> tuple[int, int]:
     first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
     if not LOWEST_PORT <= first <= last <= 65535:
         raise GaudiError(
-            f"firewall_ports: {str(given)[:40]!r} is no port or range from {LOWEST_PORT} to 65535; write for example "
-            "29500 or 29500-29511."
+            f"firewall_ports: {str(given)[:40]!r} is not a port or range from {LOWEST_PORT} to 65535; write for "
+            "example 29500 or 29500-29511."
         )
     return first, last
 

@@ -70,15 +70,15 @@ def check_limits(given: Sequence[str], arguments: Iterable[str]) -> None:
             continue
         if "max_cstate" in limit or "intel_idle" in limit:
             raise GaudiError(
-                f"cstates: {limit!r} needs a boot and does not say so; write {NO_INTEL_IDLE_AT_BOOT}, which is in "
-                f"force from the next start on, or {NO_C6}, which is in force at once."
+                f"cstates: {limit!r} needs a reboot and does not say so; write {NO_INTEL_IDLE_AT_BOOT}, which takes "
+                f"effect at the next boot, or {NO_C6}, which takes effect at once."
             )
-        raise GaudiError(f"cstates: {limit!r} is no limit of idle states; use {' and '.join(LIMITS)}, or none.")
+        raise GaudiError(f"cstates: {limit!r} is not a limit of idle states; use {' and '.join(LIMITS)}, or none.")
     others = [argument for argument in arguments if argument.partition("=")[0] == KERNEL_PARAMETER]
     if NO_INTEL_IDLE_AT_BOOT in given and any(other != KERNEL_ARGUMENT for other in others):
         raise GaudiError(
             f"cstates has {NO_INTEL_IDLE_AT_BOOT}, which is {KERNEL_ARGUMENT}, and kernel_arguments has "
-            f"{', '.join(others)}; leave it to one of the two."
+            f"{', '.join(others)}; use only one of the two."
         )
 
 

@@ -43,7 +43,7 @@ def leaving(arguments: Sequence[str], node: Node) -> list[str]:
     going = [word for word in running if word in ours and word not in arguments]
     if not going:
         return []
-    return [f"kernel_arguments: {' '.join(going)} is taken away, and in force until this node is started again."]
+    return [f"kernel_arguments: {' '.join(going)} was removed, but stays in force until this node is rebooted."]
 
 
 def update_menu(
@@ -62,7 +62,7 @@ def update_menu(
             _put_back(change)
             last = last_line(done.stderr)
             raise GaudiError(
-                f"update-grub failed and {_drop_in(node)} is as it was: {last}; repair GRUB's files and run again.",
+                f"update-grub failed and {_drop_in(node)} is unchanged: {last}; repair GRUB's files and run again.",
                 stderr=done.stderr,
             )
     after = [] if check_mode else _menu_lacks(arguments, node)
@@ -111,7 +111,7 @@ def reboot_reasons(
     if _menu_lacks(missing, node):
         overridden = (
             f"kernel_arguments: {_menu(node)} has no {words} although {_drop_in(node)} adds it; a later file beside it "
-            "sets GRUB_CMDLINE_LINUX_DEFAULT anew and has to append instead."
+            "overwrites GRUB_CMDLINE_LINUX_DEFAULT and has to append instead."
         )
         return [], [overridden]
     if _boot_time(node) > Path(_menu(node)).stat().st_mtime:
@@ -144,7 +144,7 @@ def _overriding(arguments: Sequence[str], node: Node) -> list[tuple[str, list[st
 
 def _overridden(path: str, lost: Sequence[str], node: Node) -> str:
     return (
-        f"kernel_arguments: {path} is read after {_drop_in(node)} and sets GRUB_CMDLINE_LINUX_DEFAULT anew, so that "
+        f"kernel_arguments: {path} is read after {_drop_in(node)} and overwrites GRUB_CMDLINE_LINUX_DEFAULT, so that "
         f"{' '.join(lost)} is lost whenever GRUB's menu is written; have it begin with "
         "${GRUB_CMDLINE_LINUX_DEFAULT}, or give it a name that comes before ours."
     )

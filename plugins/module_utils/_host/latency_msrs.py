@@ -60,8 +60,8 @@ def cpu_name(cpuinfo: str) -> str:
         return MODELS[int(model)]
     cpu = f"{vendor or 'no vendor'}, family {family or '?'}, model {model or '?'}"
     raise GaudiError(
-        f"latency_msrs: this node's CPU ({cpu}) is none of {', '.join(MODELS.values())}, and registers of that number "
-        "are others there; set latency_msrs to false."
+        f"latency_msrs: this node's CPU ({cpu}) is not one of {', '.join(MODELS.values())}, and these registers have "
+        "another meaning there; set latency_msrs to false."
     )
 
 
@@ -168,8 +168,8 @@ def _restore(node: Node, run: Run, check_mode: bool) -> list[dict[str, str]]:
             done = run([WRITE, *where, register, value])
             if done.rc != 0:
                 raise GaudiError(
-                    f"latency_msrs: register {register} does not take back {value}: {last_line(done.stderr)}; it has "
-                    "its own value again from the next start on."
+                    f"latency_msrs: register {register} does not take back {value}: {last_line(done.stderr)}; the next "
+                    "boot restores it."
                 )
             if where == ["-a"]:
                 break

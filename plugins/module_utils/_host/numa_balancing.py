@@ -33,7 +33,7 @@ TEXT = f"""\
 def check_request(request: str) -> None:
     """Refuse what is none of the three."""
     if request not in REQUESTS:
-        raise GaudiError(f"numa_balancing={request!r} is none of {', '.join(REQUESTS)}; use one of these.")
+        raise GaudiError(f"numa_balancing={request!r} is not valid; use one of {', '.join(REQUESTS)}.")
 
 
 def is_off(request: str, release: str) -> bool:

@@ -177,11 +177,15 @@ def _check(options: HostOptions) -> None:
         given = f"hugepages_memory_share={options.hugepages_memory_share}"
         raise GaudiError(f"{given} is not a share of the memory; use a number above 0 and up to 1.")
     if not re.fullmatch(r"[a-z_]*", options.cpu_governor):
-        raise GaudiError(f"cpu_governor={options.cpu_governor!r} is no governor's name; use for example performance.")
+        raise GaudiError(
+            f"cpu_governor={options.cpu_governor!r} is not the name of a governor; use for example performance."
+        )
     for name, value in options.module_parameters.items():
         is_plain = isinstance(value, (str, int, float)) and not isinstance(value, bool)
         if not is_plain or not _PARAMETER.fullmatch(f"{name}={value}"):
-            raise GaudiError(f"module_parameters: {name}={value!r} is not one; write a name and one plain value.")
+            raise GaudiError(
+                f"module_parameters: {name}={value!r} is not a parameter; write a name and one plain value."
+            )
 
 
 def plan_hugepages(options: HostOptions, node: Node, profiles: Sequence[str]) -> Setting:
@@ -234,7 +238,9 @@ def plan_memlock(options: HostOptions, node: Node) -> Setting:
             [],
         )
     if not node.may_raise_memlock():
-        warning = "memlock stays as it is: this node may not raise the limit (a container?); set memlock to false here."
+        warning = (
+            "memlock was not changed: this node may not raise the limit (a container?); set memlock to false here."
+        )
         return Setting([], {"unlimited": False}, [warning])
     files = [WantedFile(login, memory_lock.LOGIN_LIMITS), WantedFile(service, memory_lock.SERVICE_LIMITS)]
     return Setting(files, {"unlimited": True}, [])
@@ -284,4 +290,5 @@ def _reserve_pages(
     step = None if got == reserved else value_difference(path, str(reserved), str(got))
     if got >= pages:
         return step, []
-    return step, [f"hugepages: {got} of {pages} pages found room in fragmented memory; the next boot reserves all."]
+    why = "could be reserved because memory is fragmented; the next boot reserves all."
+    return step, [f"hugepages: only {got} of {pages} pages {why}"]

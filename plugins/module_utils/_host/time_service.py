@@ -38,14 +38,14 @@ UNITS = {
 def check_choice(choice: str) -> None:
     """Refuse what is no choice."""
     if choice not in CHOICES:
-        raise GaudiError(f"time_sync={choice!r} is none of {', '.join(CHOICES)}; use one of these.")
+        raise GaudiError(f"time_sync={choice!r} is not valid; use one of {', '.join(CHOICES)}.")
 
 
 def unit_of(choice: str, manager: str) -> str:
     """The unit of ``choice``; GaudiError where the distribution has none."""
     unit = UNITS.get((choice, manager == APT))
     if unit is None:
-        raise GaudiError(f"time_sync={choice} is no package of RHEL and its relatives; set time_sync to {CHRONY}.")
+        raise GaudiError(f"time_sync={choice} is not packaged for RHEL and its derivatives; set time_sync to {CHRONY}.")
     return unit
 
 

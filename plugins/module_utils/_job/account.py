@@ -142,7 +142,7 @@ def converge(
     found, asked = _judged(options, look)
     before, after = found.account, asked
     if asked != before and not check_mode:
-        with exclusive("account of jobs", SHORT_S, directory=state, remedy="wait for its end"):
+        with exclusive("account of jobs", SHORT_S, directory=state, remedy="wait for it to finish"):
             # Another controller may have made it meanwhile.
             found, asked = _judged(options, look)
             before = found.account
@@ -175,7 +175,7 @@ def _apply(command: Sequence[str], asked: Account, run: Run) -> None:
     done = run(command)
     if done.rc != 0:
         raise GaudiError(
-            f"{command[0]} does not make the account {asked.user} what gaudi_venv_user and its like ask for: "
+            f"{command[0]} could not set up the account {asked.user} as gaudi_venv_user and related options say: "
             f"{last_line(done.stderr)}; remove the cause, or make the account by hand.",
             user=asked.user,
         )

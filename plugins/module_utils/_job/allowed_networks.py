@@ -27,6 +27,6 @@ def check_allowed(networks: Sequence[str], engine: str, addresses: Iterable[str]
             continue
         if not own.is_loopback and not any(own in network for network in allowed):
             raise GaudiError(
-                f"allowed_networks ({', '.join(networks)}) does not hold {address}, the address of a node of the job; "
-                "name that node's network too."
+                f"allowed_networks ({', '.join(networks)}) does not contain {address}, the address of a node of the "
+                "job; name that node's network too."
             )

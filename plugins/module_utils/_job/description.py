@@ -31,7 +31,7 @@ RANK_ARGUMENTS: dict[str, dict[str, Any]] = {
 
 # sbatch(1): minutes, minutes:seconds, hours:minutes:seconds, days-hours[:minutes[:seconds]].
 _TIME_LIMIT = re.compile(r"\d+(:\d\d(:\d\d)?)?|\d+-\d+(:\d\d(:\d\d)?)?|")
-# A word that stands in a comment line of a batch script as it is.
+# A word that is in a comment line of a batch script as it is.
 _PLAIN = re.compile(r"[A-Za-z0-9_.,:+@%&|()\[\]*/=-]*")
 _GRES = re.compile(r"([A-Za-z0-9_]+(:[A-Za-z0-9_.-]+)?)?")
 # One node: no list, no range.
@@ -155,11 +155,11 @@ def check_engine(engine: str) -> None:
 
 
 def check_global_batch(global_batch_size: int, world_size: int) -> None:
-    """Refuse a batch that the ranks cannot share alike; 0: none was given."""
+    """Refuse a batch that the ranks cannot share evenly; 0: none was given."""
     if global_batch_size < 0 or global_batch_size % world_size:
         near = max(1, round(global_batch_size / world_size)) * world_size
         raise GaudiError(
-            f"global_batch_size is {global_batch_size}, which {world_size} ranks cannot share alike; "
+            f"global_batch_size is {global_batch_size}, which {world_size} ranks cannot share evenly; "
             f"give a multiple of {world_size}, such as {near}, or change the number of ranks."
         )
 
@@ -168,7 +168,7 @@ def check_slurm(options: SlurmOptions, port: int, hosts: Sequence[str]) -> None:
     """Refuse what sbatch would misread, in the words of the option."""
     if not _TIME_LIMIT.fullmatch(options.time_limit):
         raise GaudiError(
-            f"slurm.time_limit {options.time_limit!r} is no time; give minutes, hours:minutes:seconds or "
+            f"slurm.time_limit {options.time_limit!r} is not a time; give minutes, hours:minutes:seconds or "
             "days-hours:minutes:seconds."
         )
     if options.nodes not in (NAMED, ANY):
@@ -176,11 +176,13 @@ def check_slurm(options: SlurmOptions, port: int, hosts: Sequence[str]) -> None:
     unfit = [host for host in hosts if options.nodes == NAMED and not _NODE.fullmatch(host)]
     if unfit:
         raise GaudiError(
-            f"hosts has {unfit[0]!r}, which cannot name a node of Slurm; give the names of slurm.conf, or "
+            f"hosts has {unfit[0]!r}, which is not a valid node name in Slurm; give the names of slurm.conf, or "
             "slurm.nodes: any."
         )
     if not _GRES.fullmatch(options.gres):
-        raise GaudiError(f"slurm.gres {options.gres!r} is no generic resource; give a name as in gres.conf, as hpu.")
+        raise GaudiError(
+            f"slurm.gres {options.gres!r} is not a generic resource; give a name from gres.conf, such as hpu."
+        )
     # Slurm looks at the clock of a job once a minute (sbatch(1), --signal).
     if options.signal_ahead < 60:
         raise GaudiError(
@@ -211,7 +213,7 @@ def check_mpi(options: MpiOptions, processes_per_node: int, hosts: Sequence[str]
     for address in options.addresses or hosts:
         # A line of the host file is a name and then its slots.
         if not re.fullmatch(r"[A-Za-z0-9_.:-]+", address) or address.startswith("-"):
-            raise GaudiError(f"mpi.addresses: {address!r} is no host's name or address; correct it.")
+            raise GaudiError(f"mpi.addresses: {address!r} is neither a host name nor an address; correct it.")
     if options.cores_per_rank < 0 or options.sockets_per_node < 1:
         raise GaudiError(
             f"mpi.cores_per_rank is {options.cores_per_rank} and mpi.sockets_per_node {options.sockets_per_node}; "
@@ -235,4 +237,4 @@ def _check_plain(option: str, value: str) -> None:
 def _check_arguments(option: str, words: Sequence[str]) -> None:
     for word in words:
         if not word.startswith("-") or not _PLAIN.fullmatch(word):
-            raise GaudiError(f"{option} has {word!r}; give each as one word that begins with -, as --name=value.")
+            raise GaudiError(f"{option} has {word!r}; give each as one word that begins with -, such as --name=value.")

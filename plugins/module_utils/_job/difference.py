@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Mapping
 
 from .._errors import GaudiError
-from .plan import describe_defaults
+from .plan import DESCRIBED_DEFAULTS
 
 # Values of the environment can be keys and passwords, and a message goes to logs that everybody reads.
 UNSHOWN = ("environment",)
@@ -19,10 +19,11 @@ def description_differences(running: Mapping[str, object], asked: Mapping[str, o
 
     A part that a description leaves out has its default.
     """
-    defaults = describe_defaults()
+    old, new = {**DESCRIBED_DEFAULTS, **running}, {**DESCRIBED_DEFAULTS, **asked}
     keys = [*asked, *(key for key in running if key not in asked)]
-    pairs = [(key, running.get(key, defaults.get(key)), asked.get(key, defaults.get(key))) for key in keys]
-    return [phrase for key, old, new in pairs if old != new for phrase in _phrases(key, old, new)]
+    return [
+        words for key in keys if old.get(key) != new.get(key) for words in _phrases(key, old.get(key), new.get(key))
+    ]
 
 
 def refuse_difference(name: str, differences: list[str]) -> GaudiError:

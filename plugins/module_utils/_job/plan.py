@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Mapping
@@ -211,7 +212,9 @@ def _check_supervision(job: Job, options: SupervisionOptions) -> None:
 def _check_secrets(job: Job) -> None:
     for option in ("key", "new_key"):
         if getattr(job, option) and not SECRET.fullmatch(getattr(job, option)):
-            raise GaudiError(f"{option} is no secret of a run; give at least 32 hexadecimal digits, or leave it out.")
+            raise GaudiError(
+                f"{option} is not the secret of a run; give at least 32 hexadecimal digits, or leave it out."
+            )
 
 
 def _check_hosts(job: Job) -> None:
@@ -242,7 +245,9 @@ def _check_addresses(job: Job) -> None:
     for option, values in named.items():
         for value in values:
             if not ADDRESS.fullmatch(value):
-                raise GaudiError(f"{option} has {value!r:.80}, which is no host's name or address; correct it.")
+                raise GaudiError(
+                    f"{option} has {value!r:.80}, which is neither a host name nor an address; correct it."
+                )
 
 
 def _check_processes(job: Job, cards: int | None) -> None:
@@ -267,7 +272,7 @@ def _check_command(job: Job) -> None:
             "made from the other options of this module."
         )
     if any("\0" in word for word in job.command):
-        raise GaudiError("command has a NUL character, which no program can be given; remove it.")
+        raise GaudiError("command has a NUL character, which cannot be passed to a program; remove it.")
 
 
 def _check_environment(job: Job) -> None:
@@ -315,19 +320,17 @@ def job_environment(job: Job, paths: JobPaths, interface: str | None, recipes: s
 def describe(job: Job) -> dict[str, object]:
     """The job as plain JSON values: what is stored, and what a later call is compared with.
 
-    Of the parts that only some jobs have, those that are as in :func:`describe_defaults` are left out.
+    Of the parts that only some jobs have, those that are as in ``DESCRIBED_DEFAULTS`` are left out.
     """
-    plain = {key: _plain(value) for key, value in asdict(job).items() if key not in UNDESCRIBED}
-    return {key: value for key, value in plain.items() if key not in OPTIONAL or value != describe_defaults()[key]}
+    return {key: value for key, value in _plain(job).items() if key not in OPTIONAL or value != DESCRIBED_DEFAULTS[key]}
 
 
-def describe_defaults() -> dict[str, object]:
-    """The optional parts of a description, as one has them that leaves them out."""
-    bare = asdict(Job("", (), "", 0, "", 0, (), ""))
-    return {key: _plain(bare[key]) for key in OPTIONAL}
+def _plain(job: Job) -> dict[str, object]:
+    """All parts as a file of JSON gives them back."""
+    parts: dict[str, object] = json.loads(json.dumps(asdict(job)))
+    return {key: value for key, value in parts.items() if key not in UNDESCRIBED}
 
 
-def _plain(value: object) -> object:
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return {key: _plain(item) for key, item in value.items()} if isinstance(value, Mapping) else value
+_BARE = _plain(Job("", (), "", 0, "", 0, (), ""))
+# The optional parts of a description, as one has them that leaves them out.
+DESCRIBED_DEFAULTS = {key: _BARE[key] for key in OPTIONAL}

@@ -144,7 +144,7 @@ def check_found(program: str, looked: Looked, variables: Mapping[str, str], run:
     what = f"{looked.option}: {program}"
     if done.rc == 124:
         raise GaudiError(
-            f"{what} could not be looked for: {python} had not ended after {IMPORT_SECONDS:g} s; try again, and see "
+            f"{what} could not be checked: {python} did not finish within {IMPORT_SECONDS:g} s; try again, and check "
             "how fast its storage is read."
         )
     try:

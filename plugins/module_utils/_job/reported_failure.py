@@ -57,7 +57,8 @@ def _number(value: object) -> float:
 def failure_sentence(host: str, failure: Mapping[str, object]) -> str:
     """What to tell the operator: host, rank, exception, last lines, and where the whole log is."""
     lines = failure["lines"]
-    shown = [f"  {line}" for line in lines] if isinstance(lines, Sequence) else []
+    # Under what screen_text puts before them.
+    shown = [f"    {line}" for line in lines] if isinstance(lines, Sequence) else []
     exception = f"{failure['exception']}: " if failure["exception"] else ""
     place = failure.get("host") or host
     who = f"rank {failure['rank']} on {place}" if _number(failure["rank"]) >= 0 else f"the agent on {place}"

@@ -79,13 +79,13 @@ def check_supervision(
             raise GaudiError(f"supervision.{name} is {getattr(options, name)}; give 0 or more.")
     if options.start_timeout and not options.hang_timeout:
         raise GaudiError(
-            f"supervision.start_timeout is {options.start_timeout} but hang_timeout is 0, which looks for no hang; "
-            "give a hang_timeout too."
+            f"supervision.start_timeout is {options.start_timeout} but hang_timeout is 0, which turns hang detection "
+            "off; give a hang_timeout too."
         )
     if options.straggler_ratio and options.straggler_ratio <= 1:
         raise GaudiError(
-            f"supervision.straggler_ratio is {options.straggler_ratio:g}, by which ranks of average speed lag behind; "
-            "give more than 1, or 0 to watch for none."
+            f"supervision.straggler_ratio is {options.straggler_ratio:g}, so ranks of average speed would count as "
+            "slow; give more than 1, or 0 to turn this off."
         )
     for nodes in range(least_nodes(options, hosts), len(hosts)):
         _check_shared(batch, nodes, processes_per_node)

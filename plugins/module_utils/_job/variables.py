@@ -23,12 +23,12 @@ def _text(option: str, name: str, value: Any) -> str:
     if isinstance(value, bool):
         meant = "true, yes or on" if value else "false, no or off"
         raise GaudiError(
-            f"{option}: {name} is {str(value).lower()} without quotes, which YAML makes of {meant}; quote what the "
-            f'program is to read, as {name}: "{str(value).lower()}" or {name}: "{int(value)}".',
+            f"{option}: {name} is {str(value).lower()} without quotes, as YAML reads {meant}; quote what the "
+            f'program should get, as {name}: "{str(value).lower()}" or {name}: "{int(value)}".',
         )
     if value is None:
-        raise GaudiError(f'{option}: {name} has no value; give "" for an empty one, or take it out.')
+        raise GaudiError(f'{option}: {name} has no value; give "" for an empty one, or remove it.')
     if not isinstance(value, (str, int, float)):
         kind = "a mapping" if isinstance(value, Mapping) else "a list"
-        raise GaudiError(f"{option}: {name} is {kind}, and a variable is a text; quote it.")
+        raise GaudiError(f"{option}: {name} is {kind}, but a variable is text; quote it.")
     return str(value)

@@ -13,7 +13,6 @@ from .._errors import GaudiError
 from .._follow.worker_group import RUNNING
 from .._job.description import SLURM
 from .._job.paths import JobPaths
-from .._job.plan import Job
 from .._node.commands import Run
 from .._node.job_user import account
 from .._node.rendered_files import FileChange, WantedFile, pending, write
@@ -29,10 +28,11 @@ from .votes import begin_votes
 def begin(launch: Launch, changes: Sequence[FileChange], run: Run) -> str:
     """``changes`` are those of the plan's files. Returns the name of the run; empty where it has none."""
     job, paths = launch.job, launch.paths
-    before = launch.decision.worker_group
+    before = launch.worker_group
     described = before.description or {}
     owner = account(job.user)
-    install_rank(job, paths)
+    if job.is_bound:
+        install(paths.rank_programs, RANK)
     if before.state == RUNNING:
         stop(paths, run, check_mode=False, slurm_user=job.user if described.get("engine") == SLURM else "")
     put_away_logs(paths, owner)
@@ -56,12 +56,6 @@ def begin(launch: Launch, changes: Sequence[FileChange], run: Run) -> str:
     return name
 
 
-def install_rank(job: Job, paths: JobPaths) -> None:
-    """On every node, also where the engine gets by itself: its ranks begin there as this program."""
-    if job.is_bound:
-        install(paths.rank_programs, RANK)
-
-
 def _start_unit(paths: JobPaths, begun: Mapping[str, object], run: Run, *, at_boot: bool) -> None:
     """``begun`` is kept for who asks later how the job was started."""
     note = WantedFile(paths.started, json.dumps({"time": time.time(), **begun}) + "\n", mode=0o600)
@@ -79,6 +73,6 @@ def _start_unit(paths: JobPaths, begun: Mapping[str, object], run: Run, *, at_bo
         log = run(["journalctl", "--unit", paths.unit, "--lines", "10", "--no-pager", "--output", "cat"]).stdout
         raise GaudiError(
             f"job {paths.name} did not start: {(log or done.stderr).strip()}\n"
-            f"`systemctl status {paths.unit}` on the node tells more.",
+            f"`systemctl status {paths.unit}` on the node shows more.",
             log=log.splitlines(),
         )

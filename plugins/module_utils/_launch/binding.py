@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
 from typing import Callable
 
@@ -23,13 +22,15 @@ from .node_programs import RANK, program_path
 
 @dataclass(frozen=True)
 class Binding:
-    """``ranks`` are as they would be bound now; empty where only the start will tell. ``launcher`` None: not
-    bound. ``sets_threads``: nobody else says how many threads a rank has.
+    """``ranks`` are as they would be bound now; empty where only the start will tell, or where ``refusal`` says why
+    one would have no core. ``launcher`` None: not bound. ``sets_threads``: nobody else says how many threads a rank
+    has.
     """
 
     launcher: Launcher | None = None
     ranks: tuple[RankBinding, ...] = ()
     sets_threads: bool = False
+    refusal: GaudiError | None = None
 
     @property
     def argv(self) -> tuple[str, ...]:
@@ -47,12 +48,14 @@ def binding_of(job: Job, paths: JobPaths, setting: Setting, kernel_root: str) ->
     if not job.is_bound:
         return UNBOUND
     program = program_path(paths.rank_programs, RANK)
-    launcher = Launcher(f"{job.venv}/bin/python", program, _bind(job), job.device, kernel_root)
-    ranks: tuple[RankBinding, ...] = ()
-    # Only to be shown: where something is started, check_node has refused a node with too few cores before.
-    with contextlib.suppress(GaudiError):
-        ranks = ranks_bound_now(job, setting, kernel_root)
-    return Binding(launcher, ranks, _value(job, THREADS, setting) is None)
+    # Where Slurm gives a job some processors of a node, it has chosen them, and the ranks share out what they got.
+    bind = CORES if job.engine == SLURM and job.slurm.cpus_per_rank else job.bind
+    launcher = Launcher(f"{job.venv}/bin/python", program, bind, job.device, kernel_root)
+    sets_threads = job.environment.get(THREADS, setting(THREADS)) is None
+    try:
+        return Binding(launcher, ranks_bound_now(job, setting, kernel_root), sets_threads)
+    except GaudiError as refusal:
+        return Binding(launcher, sets_threads=sets_threads, refusal=refusal)
 
 
 def ranks_bound_now(job: Job, setting: Setting, kernel_root: str) -> tuple[RankBinding, ...]:
@@ -62,14 +65,5 @@ def ranks_bound_now(job: Job, setting: Setting, kernel_root: str) -> tuple[RankB
     if is_open or not job.is_bound:
         return ()
     name = VISIBLE.get(job.device, "")
-    visible = {name: _value(job, name, setting) or ""}
+    visible = {name: job.environment.get(name, setting(name)) or ""}
     return read_bindings(job.bind, job.device, job.processes_per_node, visible, job.host, service_cpus(), kernel_root)
-
-
-def _bind(job: Job) -> str:
-    """Where Slurm gives a job some processors of a node, it has chosen them, and the ranks share out what they got."""
-    return CORES if job.engine == SLURM and job.slurm.cpus_per_rank else job.bind
-
-
-def _value(job: Job, name: str, setting: Setting) -> str | None:
-    return job.environment.get(name, setting(name))

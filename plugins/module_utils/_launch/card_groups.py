@@ -11,24 +11,27 @@ from five ranks on (vllm-project/vllm-gaudi#788, #926).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from .._cards.accel_sysfs import PciCard, pci_cards
 from .._cards.hardware import Board, board_of
 from .._errors import GaudiError
 from .._fabric.sysfs import HostNic, host_nics
+from .._job.binding.topology import HPU, VISIBLE
 from .._job.plan import Job
-from .environment_files import setting_of_files
 
-MODULES = "HABANA_VISIBLE_MODULES"
+MODULES = VISIBLE[HPU]
 
 
-def group_remarks(job: Job, kernel_root: str = "/") -> list[str]:
-    """What such a job is told on this node; raises GaudiError for an order of modules with which it would fail."""
-    board = grouped_board(pci_cards(kernel_root))
-    if job.device != "hpu" or job.is_witness or board is None or job.processes_per_node <= board.group:
+def group_remarks(job: Job, settings: Mapping[str, str], kernel_root: str = "/") -> list[str]:
+    """What such a job is told on this node; raises GaudiError for an order of modules with which it would fail.
+
+    ``settings`` are the variables of the job's environment files.
+    """
+    board = grouped_board(pci_cards(kernel_root)) if job.device == HPU and not job.is_witness else None
+    if board is None or job.processes_per_node <= board.group:
         return []
-    modules = job.environment.get(MODULES) or setting_of_files(job, MODULES) or ""
+    modules = job.environment.get(MODULES) or settings.get(MODULES, "")
     refuse_order(modules, board, job.processes_per_node, job.host)
     return [remark(board, job.processes_per_node, host_nics(kernel_root))]
 
@@ -46,9 +49,9 @@ def refuse_order(modules: str, board: Board, ranks: int, host: str) -> None:
     if taken != sorted(taken):
         right = ",".join(map(str, sorted(taken)))
         raise GaudiError(
-            f"{host} cannot take part: {MODULES}={modules} gives its {ranks} ranks {board.label} cards in another "
-            f"order than that of their module ids, and between groups of {board.group} HCCL fails so; give {right}, or "
-            "take it away."
+            f"{host} cannot take part: {MODULES}={modules} gives its {ranks} ranks {board.label} cards out of "
+            f"the order of their module ids, and between groups of {board.group} HCCL then fails; "
+            f"give {right}, or remove it."
         )
 
 
@@ -58,7 +61,7 @@ def remark(board: Board, ranks: int, nics: Sequence[HostNic]) -> str:
     network = f"of which {', '.join(linked)} has a link" if linked else "of which none has a link here"
     return (
         f"{board.label} cards are joined in groups of {board.group} by their boards, and {ranks} ranks are in more "
-        f"than one: what goes between the groups takes a network card of the host ({network}), else the processors' "
+        f"than one: traffic between the groups takes a network card of the host ({network}), else the processors' "
         f"own link, which is slow; keep the ranks in the order of the module ids ({MODULES} ascending, or not set), or "
         f"give a job {board.group} ranks on a node."
     )

@@ -26,24 +26,19 @@ from typing import Callable, Iterable
 from .._job.paths import JobPaths
 from .._job.plan import Job
 from .._node.unit_hardening import FOREIGN_PROGRAM, address_lines, device_lines
-from .._node.unit_words import quoted, unexpanded
+from .._node.unit_words import quoted
 
 # Root's own job works on files of others as root does; no other one has any capability.
 ROOTS = "CAP_CHOWN CAP_DAC_OVERRIDE CAP_FOWNER"
 _SHARED_TEMPORARY = re.compile(r"(^|[=:,])/(var/)?tmp(/|$)")
 
 
-def confined(job: Job, paths: JobPaths) -> list[str]:
-    """The lines for this job. The root of a job that is root's own is a root without most of its powers."""
-    return _lines(job, paths, quoted)
+def confined(job: Job, paths: JobPaths, word: Callable[[str], str] = quoted) -> list[str]:
+    """The lines for this job. The root of a job that is root's own is a root without most of its powers.
 
-
-def confined_question(job: Job, paths: JobPaths) -> list[str]:
-    """The same for a program of its account that is asked before the job begins, as systemd-run(1) takes them."""
-    return _lines(job, paths, unexpanded)
-
-
-def _lines(job: Job, paths: JobPaths, word: Callable[[str], str]) -> list[str]:
+    ``word`` writes a path: ``unexpanded`` for a program of its account that is asked before the job begins, since
+    systemd-run(1) takes % for itself.
+    """
     own = (paths.directory, paths.logs, *filter(None, [job.checkpoint_directory]))
     return [
         *FOREIGN_PROGRAM,

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
+from typing import Sequence
 
 from .._follow.worker_group import ABSENT, RUNNING
 from .._job.description import SLURM
@@ -16,14 +16,15 @@ from .._job.paths import JobPaths
 from .._job.plan import Job
 from .._node.commands import Run
 from .._node.lock import exclusive
-from .._node.rendered_files import pending
+from .._node.rendered_files import FileChange, pending
 from .._quarantine.mark import refuse_quarantined
-from .begin import begin, install_rank
+from .begin import begin
 from .card_groups import group_remarks
 from .control_slurm import remember_found
 from .directories import check_places, make_directories
-from .launch import AS_DESCRIBED, KEEP, Launch, StartOptions, decided, inspected
+from .launch import AS_DESCRIBED, KEEP, Launch, StartOptions, decided_again, inspect
 from .node_check import check_node
+from .node_programs import RANK, install
 from .stop import worker_group_result
 
 # State of a worker group on a node that has what it needs, while nothing runs there.
@@ -39,27 +40,27 @@ def start(job: Job, paths: JobPaths, run: Run, options: StartOptions = AS_DESCRI
     """
     if job.host not in job.starting_hosts:
         return prepare(job, paths, run, options)
-    before = decided(job, paths, run, options)
-    launch = partial(inspected, job, paths, run, options.kernel_root)
-    running = before.worker_group.state == RUNNING
-    if options.check_mode:
-        return _started(launch(before), run, check_mode=True)
-    if before.action == KEEP:
-        if job.engine == SLURM and running:
+    launch = inspect(job, paths, run, options)
+    running = launch.worker_group.state == RUNNING
+    if launch.action == KEEP:
+        if job.engine == SLURM and running and not options.check_mode:
             remember_found(job, paths, run)
-        return _kept(launch(before))
-    check_node(job, paths, run, running=running, kernel_root=options.kernel_root, library=before.library)
-    check_places(job, paths)
-    with exclusive(f"job-{job.name}", LOCK_SECONDS, directory=paths.state_directory, remedy="wait for its end"):
-        return _started(launch(decided(job, paths, run, options, before)), run)
-
-
-def _started(launch: Launch, run: Run, *, check_mode: bool = False) -> dict[str, object]:
-    """Apply the launch. The result has the worker group as it will stand, in check mode too."""
-    if launch.decision.action == KEEP:
         return _kept(launch)
-    changes = pending(launch.plan.files)
-    result = worker_group_result(
+    if options.check_mode:
+        return _started(launch, pending(launch.plan.files))
+    check_node(job, paths, run, launch.site, running=running)
+    check_places(job, paths)
+    with exclusive(f"job-{job.name}", LOCK_SECONDS, directory=paths.state_directory, remedy="wait for it to finish"):
+        launch = decided_again(launch, run, options)
+        if launch.action == KEEP:
+            return _kept(launch)
+        changes = pending(launch.plan.files)
+        return {**_started(launch, changes), "run": begin(launch, changes, run)}
+
+
+def _started(launch: Launch, changes: Sequence[FileChange]) -> dict[str, object]:
+    """The worker group as it will stand."""
+    return worker_group_result(
         launch.paths,
         RUNNING,
         changed=True,
@@ -67,11 +68,10 @@ def _started(launch: Launch, run: Run, *, check_mode: bool = False) -> dict[str,
         library=launch.library,
         diff=shown_differences(changes, launch.paths),
     )
-    return result if check_mode else {**result, "run": begin(launch, changes, run)}
 
 
 def _kept(launch: Launch) -> dict[str, object]:
-    found = launch.decision.worker_group
+    found = launch.worker_group
     return worker_group_result(
         launch.paths, found.state, changed=False, launch=launch.shown, run=found.launch, library=found.library
     )
@@ -82,30 +82,28 @@ def prepare(job: Job, paths: JobPaths, run: Run, options: StartOptions = AS_DESC
 
     What refuses a start refuses this, so that a job begins on no node before it can on all.
     """
+    launch = inspect(job, paths, run, options)
     remarks = [
-        *group_remarks(job, options.kernel_root),
+        *group_remarks(job, launch.site.settings, options.kernel_root),
         *checkpoint_remarks(job),
         *command_remarks(job.command),
     ]
-    return {**_prepared(job, paths, run, options), "remarks": remarks}
-
-
-def _prepared(job: Job, paths: JobPaths, run: Run, options: StartOptions) -> dict[str, object]:
-    decision = decided(job, paths, run, options)
-    launch = inspected(job, paths, run, options.kernel_root, decision)
-    if decision.action == KEEP:
-        return _kept(launch)
-    found = decision.worker_group
+    if launch.action == KEEP:
+        return {**_kept(launch), "remarks": remarks}
+    found = launch.worker_group
     running = found.state == RUNNING
     # What runs here goes on, and is found and followed as before.
     if not running:
         refuse_quarantined()
     missing = [path for path in (paths.directory, paths.logs, paths.ranks) if not Path(path).is_dir()]
     if not options.check_mode:
-        check_node(job, paths, run, running=running, kernel_root=options.kernel_root, library=decision.library)
+        check_node(job, paths, run, launch.site, running=running)
         check_places(job, paths)
         make_directories(job, paths, launch.site.recipe_setting)
-        install_rank(job, paths)
+        # Also where the engine gets by itself: its ranks begin as this program.
+        if job.is_bound:
+            install(paths.rank_programs, RANK)
     # What is to begin anew is nothing that other nodes could join.
     state = PREPARED if found.state == ABSENT or options.restart else found.state
-    return worker_group_result(paths, state, changed=bool(missing), launch=launch.shown, library=launch.library)
+    result = worker_group_result(paths, state, changed=bool(missing), launch=launch.shown, library=launch.library)
+    return {**result, "remarks": remarks}

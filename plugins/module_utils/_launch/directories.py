@@ -14,12 +14,12 @@ from pathlib import Path
 from .._errors import GaudiError
 from .._flags import recipe_cache
 from .._flags.recipe_cache import RECIPE_CACHE
+from .._job.environment_files import Setting
 from .._job.paths import JobPaths
 from .._job.plan import Job
 from .._node.account_directory import OF_MKFS, acting_as, give, let_group_read, remove
 from .._node.job_user import account
 from .._node.path_writers import may_change
-from .environment_files import Setting
 
 EARLIER_KEPT = 5
 
@@ -30,7 +30,9 @@ def put_away_logs(paths: JobPaths, owner: pwd.struct_passwd) -> None:
     The account's directory is moved as a whole: nothing in it is looked at. Where it is a file system, or one begins
     above it, what is in it stays on that, and ``owner`` moves it.
     """
-    stamp = _sortable(time.time_ns())
+    seconds, rest = divmod(time.time_ns(), 10**9)
+    # In UTC, and so that the names sort as the times do: 20261121T172311.042000000Z.
+    stamp = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime(seconds))}.{rest:09}Z"
     try:
         _put_away(paths.logs, f"{paths.earlier}/{stamp}")
     except OSError as error:
@@ -74,24 +76,6 @@ def _stuck(path: str, target: str, error: OSError) -> GaudiError:
     )
 
 
-def _sortable(nanoseconds: int) -> str:
-    """A time in UTC whose names sort as the times do: 20261121T172311.042000000Z."""
-    seconds, rest = divmod(nanoseconds, 10**9)
-    return f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime(seconds))}.{rest:09}Z"
-
-
-def recipe_directory(job: Job, setting: Setting | None) -> tuple[str, bool]:
-    """The job's own directory for compiled recipes, and whether an account has named it; "" if nobody does.
-
-    ``setting`` is what the last of the job's files says that has the variable. Where another account than root's may
-    change that file, root makes nothing there: that account could name any place.
-    """
-    if setting is None or not setting.value or RECIPE_CACHE in job.environment:
-        return "", False
-    mine = recipe_cache.of_job(setting.value, job.name)
-    return ("" if mine == setting.value else mine.partition(",")[0]), setting.is_of_others
-
-
 def make_control(paths: JobPaths, group: int) -> None:
     """Root's directory for what the job is told, in which its account's group may look for what it is to read."""
     for directory in (paths.control, paths.agent_logs):
@@ -106,10 +90,18 @@ def let_read(paths: JobPaths, group: int) -> None:
 
 
 def make_directories(job: Job, paths: JobPaths, recipe_setting: Setting | None) -> None:
-    """The account's directories: those in root's are given to it, and what is below them it makes itself."""
+    """The account's directories: those in root's are given to it, and what is below them it makes itself.
+
+    ``recipe_setting`` is what the last of the job's files says of compiled recipes, below whose place the job has a
+    directory of its own. Where another account than root's may change that file, root makes nothing there: that account
+    could name any place.
+    """
     owner = account(job.user)
-    recipes, is_named_by_others = recipe_directory(job, recipe_setting)
-    is_own = is_named_by_others or (bool(recipes) and may_change(recipes, owner))
+    recipes, is_own = "", False
+    if recipe_setting and recipe_setting.value and RECIPE_CACHE not in job.environment:
+        mine = recipe_cache.of_job(recipe_setting.value, job.name)
+        recipes = "" if mine == recipe_setting.value else mine.partition(",")[0]
+        is_own = bool(recipes) and (recipe_setting.is_of_others or may_change(recipes, owner))
     for directory in (paths.directory, paths.logs):
         give(directory, owner, instead_of_empty=True)
     if recipes and not is_own:
@@ -117,17 +109,13 @@ def make_directories(job: Job, paths: JobPaths, recipe_setting: Setting | None) 
     watched = (paths.progress,) if job.supervision else ()
     with acting_as(owner):
         for directory in (paths.ranks, *watched, *([recipes] if is_own else [])):
-            _make(directory, job.user)
-
-
-def _make(directory: str, user: str) -> None:
-    try:
-        Path(directory).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise GaudiError(
-            f"{directory} cannot be made by {user}: {error.strerror}; let that account write there, or remove what is "
-            "in its place."
-        ) from error
+            try:
+                Path(directory).mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise GaudiError(
+                    f"{directory} cannot be made by {job.user}: {error.strerror}; let that account write there, or "
+                    "remove what is in its place."
+                ) from error
 
 
 def check_places(job: Job, paths: JobPaths) -> None:

@@ -19,7 +19,6 @@ from .._job.supervision import launch_of
 from .._node.commands import Run
 from .._node.kernel_tree import kernel_tree
 from .control_slurm import find_worker_group
-from .library import Library, library_of
 from .node_site import look_up_site
 from .plan import NodePlan, Site, plan_launch, shown
 
@@ -45,29 +44,22 @@ AS_DESCRIBED = StartOptions()
 
 
 @dataclass(frozen=True)
-class Decision:
-    """What to do (``KEEP``, ``START``, ``RESTART``) with a worker group as it stands. ``library`` has the supervisor
-    that is to run; None where the job has none.
-    """
-
-    worker_group: WorkerGroup
-    action: str
-    library: Library | None
-
-
-@dataclass(frozen=True)
 class Launch:
-    """A decision and all that was looked up for it: it is shown, or applied. ``job`` has the secret of its run."""
+    """What to do (``KEEP``, ``START``, ``RESTART``) with a worker group as it stands, and all that was looked up for
+    it: it is shown, or applied. ``key`` is the secret of the run that would begin.
+    """
 
     job: Job
     paths: JobPaths
-    decision: Decision
+    worker_group: WorkerGroup
+    action: str
     site: Site
+    key: str = field(repr=False)
 
     @cached_property
     def plan(self) -> NodePlan:
         """What is run."""
-        return plan_launch(self.job, self.paths, self.site)
+        return plan_launch(replace(self.job, key=self.key), self.paths, self.site)
 
     @cached_property
     def shown(self) -> Mapping[str, object]:
@@ -77,46 +69,41 @@ class Launch:
     @property
     def run_name(self) -> str:
         """The run that begins, which other nodes may join; empty where nodes do not know of each other."""
-        return launch_of(bytes.fromhex(self.job.key)) if self.job.key else ""
+        return launch_of(bytes.fromhex(self.key)) if self.key else ""
 
     @property
     def library(self) -> str:
         """The version of the node library that runs the supervisor; empty without one."""
-        return self.decision.library.version if self.decision.library else ""
+        return self.site.library.version if self.site.library else ""
 
 
-def decided(job: Job, paths: JobPaths, run: Run, options: StartOptions, earlier: Decision | None = None) -> Decision:
-    """Look at the worker group, and decide. ``earlier``: what was decided before the lock of a start was held.
-
-    Raises GaudiError when a different job of this name runs.
-    """
-    now = _worker_group(job, paths, run, options.check_mode)
-    if earlier and _begun_meanwhile(earlier.worker_group, now):
-        # Who was faster has started it, and that is what we were asked for as well.
-        options = replace(options, restart=False)
-    action = decide(job, now, options)
-    if earlier:
-        return Decision(now, action, earlier.library)
-    return Decision(now, action, library_of(job, run) if job.supervision else None)
-
-
-def _worker_group(job: Job, paths: JobPaths, run: Run, check_mode: bool) -> WorkerGroup:
+def inspect(job: Job, paths: JobPaths, run: Run, options: StartOptions) -> Launch:
+    """Look at the node once, and decide; raises GaudiError when a different job of this name runs."""
     try:
-        return find_worker_group(job, paths, run)
+        worker_group = find_worker_group(job, paths, run)
     except GaudiError:
         # A check of a node that is not set up yet shows what would be run there all the same.
-        if not check_mode:
+        if not options.check_mode:
             raise
-        return WorkerGroup(ABSENT)
+        worker_group = WorkerGroup(ABSENT)
+    action = decide(job, worker_group, options)
+    key = job.key or job.new_key or secrets.token_hex(KEY_BYTES) if job.supervision else job.key
+    return Launch(job, paths, worker_group, action, look_up_site(job, paths, run, options.kernel_root), key)
 
 
-def _begun_meanwhile(before: WorkerGroup, now: WorkerGroup) -> bool:
-    return now.state == RUNNING and (before.state != RUNNING or before.started != now.started)
+def decided_again(launch: Launch, run: Run, options: StartOptions) -> Launch:
+    """The launch by how the worker group stands now, while the lock of a start is held."""
+    before, now = launch.worker_group, find_worker_group(launch.job, launch.paths, run)
+    if now.state == RUNNING and (before.state != RUNNING or before.started != now.started):
+        # Who was faster has started it, and that is what we were asked for as well.
+        options = replace(options, restart=False)
+    return replace(launch, worker_group=now, action=decide(launch.job, now, options))
 
 
 def decide(job: Job, worker_group: WorkerGroup, options: StartOptions) -> str:
     """What to do with a worker group as it stands; raises GaudiError when a different job of this name runs."""
-    changed = description_differences(worker_group.description or {}, describe(job))
+    described = worker_group.description
+    changed = [] if described is None else description_differences(described, describe(job))
     if worker_group.state == RUNNING and changed and not options.replace:
         raise refuse_difference(job.name, changed)
     if job.key:
@@ -133,10 +120,3 @@ def _joining(worker_group: WorkerGroup, run_name: str) -> str:
     if worker_group.launch == run_name and worker_group.state in (RUNNING, SUCCEEDED):
         return KEEP
     return RESTART if worker_group.state == RUNNING else START
-
-
-def inspected(job: Job, paths: JobPaths, run: Run, kernel_root: str, decision: Decision) -> Launch:
-    """Look up on the node what the plan depends on. Where a run begins, its secret is made here."""
-    if job.supervision and decision.action != KEEP:
-        job = replace(job, key=job.key or job.new_key or secrets.token_hex(KEY_BYTES))
-    return Launch(job, paths, decision, look_up_site(job, paths, run, kernel_root, decision.library))

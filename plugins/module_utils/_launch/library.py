@@ -75,7 +75,7 @@ def _look(job: Job, venv: str, run: Run) -> Library:
         return Library(venv)
     if done.rc == 124:
         raise GaudiError(
-            f"nobody can tell what {venv} has: its Python had not ended after {LOOK_SECONDS:g} s; try again, and see "
+            f"it is unknown what {venv} has: its Python did not finish within {LOOK_SECONDS:g} s; try again, and check "
             "how fast its storage is read."
         )
     try:

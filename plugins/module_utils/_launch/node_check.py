@@ -18,7 +18,7 @@ from .._job.description import MPIRUN, SLURM
 from .._job.engines.mpirun import version_of
 from .._job.engines.mpirun_reach import check_reach
 from .._job.engines.slurm_jobs import check_slurm_there
-from .._job.network import address_towards, port_is_free
+from .._job.network import port_is_free
 from .._job.paths import JobPaths
 from .._job.plan import Job, starts_in
 from .._job.port_holder import holder_of
@@ -27,12 +27,12 @@ from .._job.supervision import control_port_of
 from .._node.account_directory import check_given
 from .._node.commands import Run, last_line
 from .._node.job_user import account, check_left_to, run_as_user
-from .binding import ranks_bound_now
+from .._node.unit_words import unexpanded
 from .card_groups import group_remarks
-from .confinement import confined_question
-from .environment_files import settings_of_files
-from .library import Library, check_library
+from .confinement import confined
+from .library import check_library
 from .node_data import check_data
+from .plan import Site
 
 # The role's variable that has the job's own variables.
 ENVIRONMENT = "gaudi_training_environment"
@@ -43,21 +43,17 @@ WRITE = 'made=$(mktemp "$1.XXXXXX") && echo > "$made" && rm "$made"'
 WRITE_SECONDS, VERSION_SECONDS = 60.0, 30.0
 
 
-def check_node(
-    job: Job, paths: JobPaths, run: Run, *, running: bool, kernel_root: str = "/", library: Library | None = None
-) -> None:
+def check_node(job: Job, paths: JobPaths, run: Run, site: Site, *, running: bool) -> None:
     """Raises GaudiError where this node lacks what the worker group needs; ``running``: the job holds its port already.
-    ``library`` is what runs its supervisor.
+    ``site`` is what was looked up for it.
     """
-    # Of a witness nothing is read: it is given no files.
-    settings = settings_of_files(job)
     if not job.is_witness:
-        _check_what_ranks_start_with(job, paths, settings)
+        _check_what_ranks_start_with(job, paths, site.settings)
     account(job.user)
-    if library:
-        check_library(library)
+    if site.library:
+        check_library(site.library)
     if not job.is_witness:
-        check_imports(job, paths, run, settings)
+        check_imports(job, paths, run, site.settings)
         check_data(job, paths, run)
         check_writable(job, paths, run)
         # Logs are put away where something is started, and go on where that is done from elsewhere.
@@ -65,22 +61,25 @@ def check_node(
             check_given(place, account(job.user))
         if not job.checkpoint_directory:
             check_left_to(job.user, f"{paths.directory}/checkpoints")
-    address_towards(job.rendezvous_address, job.rendezvous_port)
     _check_ports(job, running)
     if not job.is_witness:
-        check_cards(job, run, kernel_root, settings)
+        check_cards(job, run, site.kernel_root, site.settings)
+    for refusal in site.lacks:
+        raise refusal
     if job.engine == SLURM and job.host in job.starting_hosts:
         check_slurm_there(job.host, job.slurm.partition, run)
-    if job.engine == MPIRUN:
-        open_mpi_version(job, run)
     if job.engine == MPIRUN and job.host in job.starting_hosts:
         check_reach(job, run)
 
 
 def _check_what_ranks_start_with(job: Job, paths: JobPaths, settings: Mapping[str, str]) -> None:
-    _check_programs(job)
+    # A venv that was moved, or whose interpreter was removed, still has its torchrun.
+    needed = ("python",) if job.engine == MPIRUN else ("torchrun", "python")
+    for program in (f"{job.venv}/bin/{name}" for name in needed):
+        if not os.access(program, os.X_OK):
+            raise GaudiError(f"{program} cannot be executed; install the training stack first, or set its venv.")
     if job.working_directory and not Path(job.working_directory).is_dir():
-        raise GaudiError(f"working_directory {job.working_directory} is no directory on this node; create it there.")
+        raise GaudiError(f"working_directory {job.working_directory} is not a directory on this node; create it there.")
     script = Path(starts_in(job, paths), job.command[0])
     if job.command[0] != "-m" and not script.is_file():
         remedy = "copy it to every node of the job"
@@ -103,23 +102,24 @@ def check_flags(job: Job, settings: Mapping[str, str]) -> None:
     if named and not known and not Path(named).is_file():
         raise GaudiError(
             f"{named} is missing, with the node's flags and the paths of the vendor's software ({VENDORS}), without "
-            f"which no rank uses a card: run playbooks/flags.yml on this node, or set them in environment "
+            "which no rank can use a card: run playbooks/flags.yml on this node, or set them in environment "
             f"({ENVIRONMENT})."
         )
 
 
 def check_cards(job: Job, run: Run, kernel_root: str, settings: Mapping[str, str]) -> None:
     """Raises GaudiError where this node's cards are not all well, not the account's to open, or perhaps another's."""
+    if job.device != HPU:
+        return
     unfit = unfit_reason(job.device, job.processes_per_node, run, kernel_root)
     if unfit:
         raise GaudiError(f"{job.host} cannot take part: {unfit}")
-    group_remarks(job, kernel_root)
+    group_remarks(job, settings, kernel_root)
     check_device_access(job.user, job.device, kernel_root)
     # Slurm gives whole nodes, or says on each which cards it allots.
-    if job.device == HPU and job.engine != SLURM:
+    if job.engine != SLURM:
         visible = job.environment.get(VARIABLE, settings.get(VARIABLE)) or ""
         check_share(Share(job.processes_per_node, job.host, visible), kernel_root)
-    ranks_bound_now(job, settings.get, kernel_root)
 
 
 def _check_ports(job: Job, running: bool) -> None:
@@ -142,14 +142,6 @@ def _taken(option: str, port: int, *, datagrams: bool = False) -> GaudiError:
         f"{option} {port}{' (UDP)' if datagrams else ''} is in use{f' by {who}' if who else ''}; give this job another "
         "port, or stop what uses it."
     )
-
-
-def _check_programs(job: Job) -> None:
-    # A venv that was moved, or whose interpreter was removed, still has its torchrun.
-    needed = ("python",) if job.engine == MPIRUN else ("torchrun", "python")
-    for program in (f"{job.venv}/bin/{name}" for name in needed):
-        if not os.access(program, os.X_OK):
-            raise GaudiError(f"{program} cannot be executed; install the training stack first, or set its venv.")
 
 
 def open_mpi_version(job: Job, run: Run) -> str:
@@ -180,23 +172,29 @@ def check_imports(job: Job, paths: JobPaths, run: Run, settings: Mapping[str, st
     places = os.pathsep.join(filter(None, (start if first == RUN else "", given)))
     program = second if first == RUN else str(Path(start, first))
     way = RUN if first == RUN else ""
-    looked = Looked("command", ENVIRONMENT, job.venv, job.user, way, confined_question(job, paths))
+    looked = Looked("command", ENVIRONMENT, job.venv, job.user, way, confined(job, paths, unexpanded))
     check_found(program, looked, {**settings, **job.environment, PYTHONPATH: places}, run)
 
 
 def check_writable(job: Job, paths: JobPaths, run: Run) -> None:
     """Raises GaudiError where the ranks could not write a checkpoint; tries it, since a mode alone does not tell."""
-    if not job.checkpoint_directory:
-        _check_own_directory(paths)
-        return
     directory = job.checkpoint_directory
+    if not directory:
+        # It is made when the job starts; until then the nearest directory above it tells.
+        place = next(place for place in (Path(paths.directory), *Path(paths.directory).parents) if place.exists())
+        if not place.is_dir() or not os.access(place, os.W_OK):
+            raise GaudiError(
+                f"the job's checkpoints belong to {paths.directory}, but {place} cannot be written; make it writable, "
+                "or set checkpoint_directory."
+            )
+        return
     if not Path(directory).is_dir():
         raise GaudiError(
-            f"checkpoint_directory {directory} is no directory on {job.host}; create it there, for user {job.user}."
+            f"checkpoint_directory {directory} is not a directory on {job.host}; create it there, for user {job.user}."
         )
     probe = f"{directory}/.gaudi3_scale-{job.name}-{job.host}"
     # As the account of the ranks: root may write where they may not, and may not on a shared file system.
-    limits = confined_question(job, paths)
+    limits = confined(job, paths, unexpanded)
     done = run_as_user(job.user, ["sh", "-c", WRITE, "sh", probe], run, timeout=WRITE_SECONDS, limits=limits)
     if done.rc == 124:
         raise GaudiError(
@@ -207,14 +205,4 @@ def check_writable(job: Job, paths: JobPaths, run: Run) -> None:
         raise GaudiError(
             f"checkpoint_directory {directory} cannot be written by {job.user} on {job.host}: "
             f"{last_line(done.stderr).rpartition(': ')[2]}; let that user write there, or name another directory."
-        )
-
-
-def _check_own_directory(paths: JobPaths) -> None:
-    """It is made when the job starts; until then the nearest directory above it tells."""
-    place = next(place for place in (Path(paths.directory), *Path(paths.directory).parents) if place.exists())
-    if not place.is_dir() or not os.access(place, os.W_OK):
-        raise GaudiError(
-            f"the job's checkpoints belong to {paths.directory}, but {place} cannot be written; make it writable, or "
-            "set checkpoint_directory."
         )

@@ -14,10 +14,12 @@ from .._job.paths import JobPaths
 from .._job.plan import Job, starts_in
 from .._node.commands import Run
 from .._node.job_user import run_as_user
-from .confinement import confined_question
+from .._node.unit_words import unexpanded
+from .confinement import confined
 
-# By the trainer's own options, the variables that they come from.
+# By the trainer's own options, the variables that they come from, and what is behind a path in the names of its files.
 VARIABLES = {"--text": "gaudi_training_text", "--data": "gaudi_training_data"}
+SUFFIXES = {"--text": ("",), "--data": (".idx", ".bin")}
 LOOK = 'for path; do [ -e "$path" ] || echo "absent $path"; [ -r "$path" ] || echo "unreadable $path"; done'
 LOOK_SECONDS = 60.0
 
@@ -32,11 +34,11 @@ def check_data(job: Job, paths: JobPaths, run: Run) -> None:
         return
     places = [str(Path(starts_in(job, paths), path)) for path in wanted]
     # As that account: root may read what it may not, and may not on a shared file system.
-    limits = confined_question(job, paths)
+    limits = confined(job, paths, unexpanded)
     done = run_as_user(job.user, ["sh", "-c", LOOK, "sh", *places], run, timeout=LOOK_SECONDS, limits=limits)
     if done.rc == 124:
         raise GaudiError(
-            f"{', '.join(places)} could not be looked at within {LOOK_SECONDS:g} s; see whether its storage answers."
+            f"{', '.join(places)} could not be read within {LOOK_SECONDS:g} s; see whether its storage answers."
         )
     for said in done.stdout.splitlines():
         how, _space, path = said.partition(" ")
@@ -49,7 +51,13 @@ def check_data(job: Job, paths: JobPaths, run: Run) -> None:
 
 
 def data_of(command: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Each path that the built-in trainer is to read, and the option that names it."""
+    """Each file or directory that the built-in trainer is to read, and the option that names it."""
+    for path, option in _paths_of(command):
+        for suffix in SUFFIXES[option]:
+            yield path + suffix, option
+
+
+def _paths_of(command: Sequence[str]) -> Iterator[tuple[str, str]]:
     option = ""
     for word in command[len(TELLS_STEPS) :] if tuple(command[: len(TELLS_STEPS)]) == TELLS_STEPS else ():
         if word.startswith("-"):

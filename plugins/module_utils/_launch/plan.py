@@ -9,19 +9,19 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import Mapping
 
+from .._errors import GaudiError
 from .._job.binding.rank import THREADS
 from .._job.description import MPIRUN, SLURM
 from .._job.engines.mpirun import host_file_text, mpirun_argv, mpirun_environment
 from .._job.engines.slurm import SlurmCards, sbatch_argv, script_text
 from .._job.engines.torchrun import supervision_text, supervisor_command, torchrun_argv
-from .._job.job_secrets import masked
+from .._job.environment_files import Setting
 from .._job.paths import JobPaths
 from .._job.plan import NODE, Job, describe, job_environment
 from .._node.kernel_tree import kernel_tree
 from .._node.rendered_files import WantedFile
-from .._node.secret_words import HIDDEN, without_credentials, without_options, without_secrets
+from .._node.secret_words import HIDDEN, without_secrets
 from .binding import UNBOUND, Binding
-from .environment_files import Setting, unit_files
 from .library import Library
 from .unit import environment_text, unit_text
 
@@ -34,7 +34,8 @@ class Site:
     ``recipe_setting`` is the node's recipe cache as the job's files have it.
     ``slurm_gres`` is what Slurm's nodes call their cards; "" where they call them as is usual.
     ``environment_copies`` has what systemd reads instead of some of the job's environment files
-    (``launch.environment_files``).
+    (``_job.environment_files``), ``settings`` the variables of them all.
+    ``lacks`` has what a start is refused for; what is only shown goes without it.
     """
 
     interface: str | None = None
@@ -46,6 +47,8 @@ class Site:
     environment_copies: Mapping[str, WantedFile | None] = field(default_factory=dict)
     slurm_gres: str = ""
     recipe_setting: Setting | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    lacks: tuple[GaudiError, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,14 +78,11 @@ def plan_launch(job: Job, paths: JobPaths, site: Site) -> NodePlan:
 
 def _batch_launch(job: Job, paths: JobPaths, site: Site) -> NodePlan:
     environment = job_environment(job, paths, None, site.recipes)
-    script = WantedFile(paths.batch_script, _script(job, paths, environment, site), mode=0o640)
+    cards = SlurmCards(site.slurm_gres, site.kernel_root)
+    text = script_text(job, paths, environment, site.binding.launcher, cards)
+    script = WantedFile(paths.batch_script, text, mode=0o640)
     files = (script, description_file(job, paths))
     return NodePlan(job.engine, sbatch_argv(paths.batch_script), environment, script.path, files)
-
-
-def _script(job: Job, paths: JobPaths, environment: Mapping[str, str], site: Site) -> str:
-    cards = SlurmCards(site.slurm_gres, site.kernel_root)
-    return script_text(job, paths, environment, site.binding.launcher, cards)
 
 
 def _unit_launch(job: Job, paths: JobPaths, site: Site) -> NodePlan:
@@ -96,23 +96,22 @@ def _unit_launch(job: Job, paths: JobPaths, site: Site) -> NodePlan:
         further = [WantedFile(paths.host_file, host_file_text(job), mode=0o640)]
     else:
         own = job_environment(job, paths, site.interface, site.recipes)
-        environment = {**_threads(site), **own, NODE: job.host}
+        # For torchrun, which without it sets 1 and says so; each rank takes the number of its own cores all the same.
+        least = min((rank.cores for rank in site.binding.ranks), default=0)
+        threads = {THREADS: str(least)} if site.binding.sets_threads and least else {}
+        environment = {**threads, **own, NODE: job.host}
         program = argv = () if job.node_rank is None else torchrun_argv(job, paths, launcher=launcher)
     if job.supervision and site.library:
         program = (*supervisor_command(site.library.venv), paths.supervision)
         further = [WantedFile(paths.supervision, supervision_text(job, paths, site.kernel_root, launcher), mode=0o640)]
-    copies = site.environment_copies
+    # Where an account may change one, systemd gets the copy: None for one that may be missing, and is.
+    read = [site.environment_copies.get(path, path) for path in job.environment_files]
+    environment_files = [one if isinstance(one, str) else one.path for one in read if one is not None]
     # A command may hold a secret. Of a process, and of a loaded unit, every account can ask for it all the same.
-    unit = WantedFile(paths.unit_file, unit_text(job, paths, program, unit_files(job, copies)), mode=0o600)
+    unit = WantedFile(paths.unit_file, unit_text(job, paths, program, environment_files), mode=0o600)
     variables = WantedFile(paths.environment, environment_text(environment), mode=0o600)
-    files = (unit, variables, *filter(None, copies.values()), *further, description_file(job, paths))
+    files = (unit, variables, *filter(None, site.environment_copies.values()), *further, description_file(job, paths))
     return NodePlan(job.engine, argv, environment, unit.path, files)
-
-
-def _threads(site: Site) -> dict[str, str]:
-    """For torchrun, which without it sets 1 and says so; each rank takes the number of its own cores all the same."""
-    least = min((rank.cores for rank in site.binding.ranks), default=0)
-    return {THREADS: str(least)} if site.binding.sets_threads and least else {}
 
 
 def description_file(job: Job, paths: JobPaths) -> WantedFile:
@@ -123,15 +122,15 @@ def description_file(job: Job, paths: JobPaths) -> WantedFile:
 
 def shown(job: Job, paths: JobPaths, site: Site) -> dict[str, object]:
     """The launch as plain values for people, without the values of variables that sound like secrets."""
-    told = replace(
-        job, environment=masked(job.environment), command=tuple(without_options(job.command)), key=HIDDEN, new_key=""
-    )
+    # Before it is planned: in the text of a script that is a word of another one nobody would find them again.
+    hidden = without_secrets({"environment": job.environment, "command": list(job.command)})
+    told = replace(job, environment=hidden["environment"], command=tuple(hidden["command"]), key=HIDDEN, new_key="")
     plan = plan_launch(told, paths, site)
     return {
         "engine": plan.engine,
         "argv": without_secrets(plan.argv),
         "environment": dict(plan.environment),
         "file": plan.file,
-        "text": without_credentials(plan.text),
+        "text": without_secrets(plan.text),
         "binding": [rank.as_dict() for rank in site.binding.ranks],
     }

@@ -86,7 +86,7 @@ def remove(paths: JobPaths, run: Run, *, check_mode: bool, slurm_user: str = "")
     left = list(filter(os.path.lexists, reported))
     if not check_mode and (changes or left):
         # The lock of a start: nothing is begun from what is half gone.
-        with exclusive(f"job-{paths.name}", SHORT_S, directory=paths.state_directory, remedy="wait for its end"):
+        with exclusive(f"job-{paths.name}", SHORT_S, directory=paths.state_directory, remedy="wait for it to finish"):
             not_at_boot(paths, run)
             for change in pending([WantedFile(path, None) for path in forgotten]):
                 write(change)

@@ -33,7 +33,7 @@ _PAGE = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9.:-]*(/[A-Za-z0-9._~%!$&()*+,
 # Alertmanager gives what it is told to whoever answers.
 _SCHEMES = ("http", "https")
 
-# What may stand in units and in commands of root.
+# What may be in units and in commands of root.
 FORMS: dict[str, Callable[[str, Any], None]] = {
     **dict.fromkeys(("prometheus_unit", "alertmanager_unit"), check_unit),
     **dict.fromkeys(("prometheus_program", "alertmanager_program"), check_place),
@@ -108,7 +108,7 @@ def check(options: Options) -> None:
     """GaudiError for what is refused, in a sentence that names the option."""
     if options.state == ABSENT:
         return
-    check_listening(options.address, options.all_interfaces, options.readers, "the server's own people")
+    check_listening(options.address, options.all_interfaces, options.readers, "each person who may read it")
     _check_nodes(options)
     _check_texts(options)
     _check_ports(options)
@@ -117,7 +117,7 @@ def check(options: Options) -> None:
             f"vendor_port is {options.vendor_port}; give the port of the vendor's exporter, or 0 for none."
         )
     if not _RETENTION.fullmatch(options.retention):
-        raise GaudiError(f"retention is {options.retention!r:.40}; give a time as Prometheus has it, such as 30d.")
+        raise GaudiError(f"retention is {options.retention!r:.40}; give a Prometheus duration, such as 30d.")
     if options.alerts_page and not _PAGE.fullmatch(options.alerts_page):
         raise GaudiError(
             f"alerts_page is {options.alerts_page!r:.80}; give the page's address without a section, as "
@@ -148,7 +148,7 @@ def _check_nodes(options: Options) -> None:
         if name not in options.nodes or not (
             isinstance(further, list) and all(isinstance(one, str) for one in further)
         ):
-            raise GaudiError(f"node_names has {further!r:.40} for {name!r:.80}; give a list of names to one of nodes.")
+            raise GaudiError(f"node_names has {further!r:.40} for {name!r:.80}; give a list of names for one of nodes.")
         check_names(f"node_names of {name}", further)
 
 
@@ -179,7 +179,7 @@ def _check_texts(options: Options) -> None:
     for name in options.rules:
         if not _RULES.fullmatch(name):
             raise GaudiError(
-                f"rules has a file {name!r:.80}; call it gaudi_NAME.yml, beside which the site's own stay."
+                f"rules has a file {name!r:.80}; name it gaudi_NAME.yml, so that the site's own files are left alone."
             )
     for option, texts in (("rules", options.rules), ("node_certificates", options.node_certificates)):
         for name, text in texts.items():
@@ -192,7 +192,7 @@ def _check_url(option: str, hook: Webhook) -> None:
     if parts.scheme not in _SCHEMES or not parts.hostname:
         raise GaudiError(f"{option} has the url {hook.url!r:.80}; give http://HOST:PORT/PATH or https://HOST/PATH.")
     if parts.username or parts.password:
-        raise GaudiError(f"{option} has who logs in in its url; give it as token, which is kept in a file of its own.")
+        raise GaudiError(f"{option} has credentials in its url; give them as token, which is kept in a separate file.")
     local = parts.hostname in ("localhost", "127.0.0.1", "::1")
     if hook.token and parts.scheme == "http" and not local:
         raise GaudiError(f"{option} would send its token to {parts.hostname} over plain http; give an https address.")

@@ -72,8 +72,8 @@ def converge(options: Options, run: Run, check_mode: bool) -> dict[str, Any]:
         _apply(plan, options, run)
     unknown = [name for name in options.nodes if name not in certificates]
     said = [
-        f"The certificate of {node} {why}, so what answers there is not believed; look at that node, and at "
-        "its gaudi_exporter_names in the inventory."
+        f"The certificate of {node} {why}, so its metrics are not trusted; check that node, and its "
+        "gaudi_exporter_names in the inventory."
         for node, why in disbelieved.items()
     ]
     return {"changed": bool(steps), "diff": shown, "steps": steps, "unknown": unknown, "warnings": said}
@@ -179,7 +179,7 @@ def _refuse_others(options: Options, run: Run) -> None:
         # A program that is given one twice does not start.
         twice = [name for name in ours if any(name in line for line in lines)]
         if twice:
-            raise GaudiError(f"{path} has {twice[0]}, which this module gives too; take it out there.")
+            raise GaudiError(f"{path} has {twice[0]}, which this module sets as well; remove it there.")
 
 
 def _refuse_wrong_files(options: Options, run: Run) -> None:

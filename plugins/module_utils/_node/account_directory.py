@@ -84,7 +84,7 @@ def give(
     above, name = os.path.split(os.path.normpath(directory))
     if may_change(above, account):
         raise GaudiError(
-            f"{above} can be changed by {account.pw_name}, so that root makes nothing for that account there; name a "
+            f"{above} can be changed by {account.pw_name}, so root creates nothing for that account there; name a "
             "directory that only root may write."
         )
     Path(above).mkdir(parents=True, exist_ok=True)
@@ -97,7 +97,9 @@ def give(
                 is_ours = made_by_us and os.fstat(own).st_uid == 0
                 _hand_over(own, parent, directory, account, mode, made=made or is_ours)
         except OSError as error:
-            raise GaudiError(f"{directory} is no directory ({error.strerror}); remove what is in its place.") from error
+            raise GaudiError(
+                f"{directory} is not a directory ({error.strerror}); remove what is in its place."
+            ) from error
 
 
 def check_given(directory: str, account: pwd.struct_passwd) -> None:
@@ -143,8 +145,8 @@ def not_its_own(directory: str, owner: int, account: pwd.struct_passwd) -> Gaudi
     """What is said of a directory of another account's, which nobody is given."""
     other = account_of(owner, owner).pw_name
     return GaudiError(
-        f"{directory} was there before and belongs to {other}, and {account.pw_name} cannot continue in it; set user "
-        f"(gaudi_training_user) to {other}, or, where nobody else needs it, remove it or give it away on every node "
+        f"{directory} already exists and belongs to {other}, and {account.pw_name} cannot continue in it; set user "
+        f"(gaudi_training_user) to {other}, or, if nobody else needs it, remove it or change its owner on every node "
         f"(chown -R {account.pw_name}: {directory})."
     )
 

@@ -76,7 +76,7 @@ def run_as(
         done = run(unit_argv(entry, words, file, timeout, further), timeout=timeout + _STOP_S + _GRACE_S)
     if done.rc != 0 and time.monotonic() - begun >= timeout:
         # By systemd, which does not say so.
-        return CommandResult(124, done.stdout, f"{argv[0]}: no end after {timeout:g} s")
+        return CommandResult(124, done.stdout, f"{argv[0]}: timed out after {timeout:g} s")
     return CommandResult(126, done.stdout, f"{argv[0]}: cannot be run") if done.rc == _NOT_EXECUTED else done
 
 

@@ -54,3 +54,8 @@ def refusal(subject: str, failures: Iterable[Check]) -> str:
 def as_results(checks: Iterable[Check]) -> list[dict[str, object]]:
     """The checks as a module returns them."""
     return [asdict(check) for check in checks]
+
+
+def as_failures(checks: Iterable[Check]) -> list[dict[str, object]]:
+    """Failed checks as a module that fails returns them: Ansible prints all of it, and its message has their texts."""
+    return [{"name": check.name, "ok": check.ok, "unknown": check.unknown} for check in checks]

@@ -76,7 +76,7 @@ def run_process(
             # Nothing to one that has ended.
             process.kill()
     if not has_ended:
-        return CommandResult(124, said, f"{argv[0]}: no end after {timeout} s")
+        return CommandResult(124, said, f"{argv[0]}: timed out after {timeout} s")
     return CommandResult(process.returncode, said, complained)
 
 

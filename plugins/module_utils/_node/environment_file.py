@@ -54,7 +54,9 @@ def render(settings: Iterable[Setting], heading: str) -> str:
 def assignment(name: str, value: str) -> str:
     """One line; raises :class:`GaudiError` for a name or a value that the two readers cannot share."""
     if not _NAME.fullmatch(name):
-        raise GaudiError(f"{name!r} is no name of an environment variable: use letters, digits and _, no digit first.")
+        raise GaudiError(
+            f"{name!r} is not the name of an environment variable: use letters, digits and _, no digit first."
+        )
     wrong = next((letter for letter in value if not _fits(letter)), None)
     if wrong is not None:
         raise GaudiError(
@@ -67,7 +69,7 @@ def assignment(name: str, value: str) -> str:
 
 
 def is_bare(value: str) -> bool:
-    """Whether the value stands in the file as it is, so that readers without quoting rules take it alike."""
+    """Whether the value is in the file as it is, so that readers without quoting rules take it alike."""
     return _BARE.fullmatch(value) is not None
 
 
@@ -83,7 +85,7 @@ def parse(text: str, path: str) -> dict[str, str]:
         match = _LINE.fullmatch(line)
         if match is None or not all(map(_fits, line)):
             raise GaudiError(
-                f"{path}, line {number}, is not read alike by systemd and a shell: write NAME=value, "
+                f"{path}, line {number}, is read differently by systemd and a shell: write NAME=value, "
                 'with the value in "double quotes" if it has other characters than letters, digits and _./:,+@%^=-.',
                 path=path,
             )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .rendered_files import read_text
+from .secret_texts import masked_texts
 
 _SHOWN = 3
 
@@ -49,7 +50,7 @@ def record_of(path: str) -> str:
 
 
 def find_edit(path: str, written_by: str) -> HandEdit | None:
-    """What a person did to the file since; None where nothing, or the file is gone.
+    """What a person did to the file since, without the values of secrets in it; None where nothing, or it is gone.
 
     A file without a copy is a person's own, unless its text begins with ``written_by``.
     """
@@ -57,4 +58,4 @@ def find_edit(path: str, written_by: str) -> HandEdit | None:
     written = read_text(record_of(path))
     if found is None or found == written or (written is None and found.startswith(written_by)):
         return None
-    return HandEdit(path, written or "", found)
+    return HandEdit(path, *masked_texts(written or "", found))

@@ -17,4 +17,6 @@ _NAMES = re.compile(rf"(?:[=^]?{_NAME}(?:,{_NAME})*)?", re.ASCII)
 def check_interfaces(option: str, value: str) -> None:
     """Refuse what names no interface; an empty text names none on purpose."""
     if not _NAMES.fullmatch(value):
-        raise GaudiError(f"{option} is {value!r:.80}, which names no network interface; give names as of `ip link`.")
+        raise GaudiError(
+            f"{option} is {value!r:.80}, which is not the name of a network interface; give names from `ip link`."
+        )

@@ -27,8 +27,8 @@ def check_user(user: str, option: str = "user") -> None:
     """Refuse what cannot name an account; ``option`` is where it stands."""
     if not _NAME.fullmatch(user):
         raise GaudiError(
-            f"{option} is {user!r}, which cannot name an account; give a name of letters, digits, dots, dashes and "
-            f"underscores, as {DEFAULT_USER}."
+            f"{option} is {user!r}, which is not a valid account name; give a name of letters, digits, dots, dashes "
+            f"and underscores, as {DEFAULT_USER}."
         )
 
 
@@ -39,7 +39,7 @@ def account(user: str) -> pwd.struct_passwd:
         return pwd.getpwnam(user)
     except KeyError:
         raise GaudiError(
-            f"user {user} does not exist on this node; run playbooks/venv.yml, which makes the account in "
+            f"user {user} does not exist on this node; run playbooks/venv.yml, which creates the account in "
             f"gaudi_venv_user ({DEFAULT_USER}), or name one that every node has."
         ) from None
 
@@ -74,7 +74,7 @@ def check_left_to(user: str, directory: str) -> None:
     other = account_of(owner, owner).pw_name
     raise GaudiError(
         f"{directory} belongs to {other}, as whom this job ran before, and {user} cannot resume from it; set user "
-        f"(gaudi_training_user) to {other}, or give it away on every node (chown -R {user}: {directory})."
+        f"(gaudi_training_user) to {other}, or change its owner on every node (chown -R {user}: {directory})."
     )
 
 

@@ -57,7 +57,7 @@ def parse_object(text: str | bytes, largest: int = LARGEST) -> dict[str, Any]:
     """As :func:`parse_json` does; ValueError as well for JSON that is no object."""
     data = parse_json(text, largest)
     if not isinstance(data, dict):
-        raise ValueError("it is no JSON object")
+        raise ValueError("it is not a JSON object")
     return data
 
 
@@ -94,17 +94,17 @@ def _refuse_half_characters(data: object) -> None:
     try:
         json.dumps(data, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
-        raise ValueError("it has half a character: an escape from \\ud800 to \\udfff alone") from None
+        raise ValueError("it has an unpaired surrogate: an escape from \\ud800 to \\udfff alone") from None
 
 
 def _constant(name: str) -> object:
-    raise ValueError(f"it has {name} for a number")
+    raise ValueError(f"it has {name} instead of a number")
 
 
 def _real(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"it has a number beyond all bounds: {text[:20]}")
+        raise ValueError(f"it has a number that is too large: {text[:20]}")
     return number
 
 

@@ -23,7 +23,7 @@ def running_kernel(kernel_root: str = "/") -> str:
     path = f"{Path(kernel_root, 'proc/sys/kernel/osrelease')}"
     text = read_text(path)
     if not text:
-        raise GaudiError(f"{path} does not tell the running kernel; mount /proc, and try again.")
+        raise GaudiError(f"{path} does not show the running kernel; mount /proc, and try again.")
     return text.strip()
 
 
@@ -76,7 +76,7 @@ def unload(name: str, run: Run) -> None:
     done = run(["rmmod", name])
     if done.rc != 0:
         said = last_line(done.stderr or done.stdout)
-        message = f"The module {name} cannot be unloaded ({said}); end what uses the cards, then run again."
+        message = f"The module {name} cannot be unloaded ({said}); stop what uses the cards, then run again."
         raise GaudiError(message, module=name)
 
 

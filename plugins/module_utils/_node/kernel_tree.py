@@ -23,5 +23,7 @@ def kernel_tree() -> str:
     """
     path = os.environ.get(VARIABLE) or "/"
     if not Path(path).is_absolute():
-        raise GaudiError(f"{VARIABLE}={path!r} is no absolute path; unset it, as on every server, or begin it with /.")
+        raise GaudiError(
+            f"{VARIABLE}={path!r} is not an absolute path; unset it, as on every server, or begin it with /."
+        )
     return path

@@ -19,26 +19,27 @@ def check_listening(address: str, all_interfaces: bool, readers: Sequence[str], 
     try:
         place = ipaddress.ip_address(address)
     except ValueError:
-        raise GaudiError(f"address is {address!r:.80}, which is none; give one that this machine has.") from None
+        raise GaudiError(f"address is {address!r:.80}, which is not an address; give one of this machine's.") from None
     if place.is_unspecified and not all_interfaces:
         raise GaudiError(
-            f"address is {address}, which is every network of this machine; give one of them, or say so by "
-            "all_interfaces."
+            f"address is {address}, which is every network of this machine; give one address, or set all_interfaces."
         )
     if not place.is_loopback and not readers:
         raise GaudiError(
-            f"readers is empty, and everyone who reaches {address} would be answered; give the certificate of "
+            f"readers is empty, so everyone who reaches {address} could read it; give the certificate of "
             f"{otherwise}, or 127.0.0.1 as address."
         )
     for reader in readers:
         if "-----BEGIN CERTIFICATE-----" not in reader or "PRIVATE KEY" in reader:
-            raise GaudiError("readers has what is no certificate in PEM; give the certificates alone, and no key.")
+            raise GaudiError(
+                "readers has an entry that is not a PEM certificate; give certificates only, without keys."
+            )
 
 
 def check_port(name: str, port: int) -> None:
     """GaudiError for the option ``name`` where it is no port."""
     if not 1 <= port <= 65535:
-        raise GaudiError(f"{name} is {port}, which is no port; give one from 1 to 65535.")
+        raise GaudiError(f"{name} is {port}, which is not a port; give one from 1 to 65535.")
 
 
 def place_of(address: str, port: int) -> str:

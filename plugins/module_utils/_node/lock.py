@@ -26,7 +26,7 @@ def exclusive(
     root: str = "/",
     sleep: Callable[[float], None] = time.sleep,
     directory: str = "var/lib/gaudi3_scale",
-    remedy: str = "wait for its end, or raise lock_timeout",
+    remedy: str = "wait for it to finish, or raise lock_timeout",
 ) -> Iterator[None]:
     """Hold the node's lock ``name`` (kept in ``directory`` below ``root``); wait ``timeout`` seconds for its holder."""
     file = Path(root, directory, f"{name.replace(' ', '_')}.lock")
@@ -50,7 +50,7 @@ def alone(name: str, directory: str, *, check_mode: bool) -> AbstractContextMana
     """As :func:`exclusive`, for a change of a moment: from looking to writing. Check mode takes none."""
     if check_mode:
         return nullcontext()
-    return exclusive(name, SHORT_S, directory=directory, remedy="wait for its end")
+    return exclusive(name, SHORT_S, directory=directory, remedy="wait for it to finish")
 
 
 def state_beside(etc: str) -> str:

@@ -21,13 +21,13 @@ _REMEDIES = {
     errno.EROFS: "mount its file system for writing, or name another place",
     errno.EACCES: "check its owner and permissions, and those of the directories above it",
     errno.EPERM: "check its owner, its attributes and what confines this account",
-    errno.ENOTDIR: "a part of it is no directory: correct the path",
+    errno.ENOTDIR: "a part of it is not a directory: correct the path",
     errno.EISDIR: "it is a directory: name a file",
     errno.ELOOP: "a link there leads nowhere, or is not followed: name the file itself",
     errno.ENAMETOOLONG: "it is longer than the file system takes: give a shorter path",
     errno.EMFILE: "close files, or raise the limit on open files",
     errno.ENFILE: "close files, or raise the limit on open files",
-    errno.EIO: "look at the kernel's log: the device under it does not answer as it should",
+    errno.EIO: "look at the kernel's log: the device under it does not respond as it should",
 }
 
 
@@ -39,7 +39,7 @@ def module_failure(error: Exception) -> dict[str, Any]:
         return {"msg": one_line(_refused_by_the_system(error))}
     text = (
         f"this is a bug of gaudi3.scale: {type(error).__name__} in {_place(error)}; "
-        f"please report it at {ISSUES}, with what stands in exception."
+        f"please report it at {ISSUES}, with the value of exception."
     )
     return {"msg": text, "exception": _traceback(error)}
 

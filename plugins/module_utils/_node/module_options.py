@@ -77,7 +77,7 @@ def unreadable(
     except GaudiError as refusal:
         return refusal
     for name, entry in _no_mappings(given, argument_spec):
-        return _refusal(name, entry, "is no mapping", "give its suboptions with their names")
+        return _refusal(name, entry, "is not a mapping", "give its suboptions with their names")
     said = f"{type(error).__name__}: {_short(str(error))}"
     return GaudiError(f"Ansible cannot read the options of this task ({said}); give each the documented type.")
 
@@ -133,7 +133,7 @@ def _check_path(name: str, value: str) -> None:
         raise _refusal(name, value, "does not begin with /", "give the whole path")
     sizes = [len(part.encode(errors="replace")) for part in value.split("/")]
     if max(sizes) > LONGEST_NAME or sum(sizes) + len(sizes) > LONGEST_PATH:
-        raise _refusal(name, value, "is longer than Linux takes", "give a shorter path")
+        raise _refusal(name, value, "is longer than Linux allows", "give a shorter path")
 
 
 def _check_text(place: str, value: str, name: str, exceptions: _Exceptions) -> None:
@@ -149,9 +149,9 @@ def _check_text(place: str, value: str, name: str, exceptions: _Exceptions) -> N
 
 def _check_number(name: str, value: Any, is_signed: bool) -> None:
     if isinstance(value, float) and not math.isfinite(value):
-        raise _refusal(name, value, "is not a number to count with", "give a finite one")
+        raise _refusal(name, value, "is not a finite number", "give a finite one")
     if abs(value) > LARGEST:
-        raise _refusal(name, value, "is beyond everything that is counted here", f"give at most {LARGEST}")
+        raise _refusal(name, value, "is too large", f"give at most {LARGEST}")
     if value < 0 and not is_signed:
         raise _refusal(name, value, "", "give 0 or more")
 

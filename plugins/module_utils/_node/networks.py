@@ -32,7 +32,7 @@ def of_version(networks: Iterable[str], version: int) -> list[str]:
 
 def _parse(option: str, given: object) -> Network:
     if not isinstance(given, str):
-        raise GaudiError(f"{option}: {_shown(given)} is no address; write for example '10.0.0.7' or '10.0.0.0/24'.")
+        raise GaudiError(f"{option}: {_shown(given)} is not an address; write for example '10.0.0.7' or '10.0.0.0/24'.")
     try:
         network = ipaddress.ip_network(given)
     except ValueError:
@@ -41,9 +41,11 @@ def _parse(option: str, given: object) -> Network:
     if "%" in given:
         raise GaudiError(f"{option}: {_shown(given)} names an interface of one node; write the address alone.")
     if network.prefixlen == 0:
-        raise GaudiError(f"{option}: {_shown(given)} is every address there is; name the cluster's networks.")
+        raise GaudiError(f"{option}: {_shown(given)} covers every address; name the cluster's networks.")
     if network.is_multicast or network.is_unspecified:
-        raise GaudiError(f"{option}: {_shown(given)} is no node's address; name the addresses that nodes have.")
+        raise GaudiError(
+            f"{option}: {_shown(given)} cannot be the address of a node; name the addresses that nodes have."
+        )
     return network
 
 

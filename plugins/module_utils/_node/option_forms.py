@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""What words may stand in units, in commands of root and in configuration of others: one form for each kind of option.
+"""What words may be in units, in commands of root and in configuration of others: one form for each kind of option.
 
 Each check raises GaudiError, in a sentence with the option's name, its value and the remedy.
 """
@@ -42,7 +42,7 @@ def check_account_field(option: str, path: str) -> None:
 def check_unit(option: str, unit: str) -> None:
     """The name of a unit of systemd, with its kind."""
     if not _UNIT.fullmatch(unit):
-        raise GaudiError(f"{option} is {unit!r:.80}; give the unit's name, as NAME.service.", option=option)
+        raise GaudiError(f"{option} is {unit!r:.80}; give the unit's name, such as NAME.service.", option=option)
 
 
 def check_package(option: str, name: str) -> None:
@@ -52,7 +52,7 @@ def check_package(option: str, name: str) -> None:
     """
     if not _PACKAGE.fullmatch(name.replace("{kernel}", "0")):
         raise GaudiError(
-            f"{option} has {name!r:.80}; give names of packages of the distribution, as curl or curl=7.88.1-10.",
+            f"{option} has {name!r:.80}; give names of the distribution's packages, such as curl or curl=7.88.1-10.",
             option=option,
         )
 
@@ -60,13 +60,13 @@ def check_package(option: str, name: str) -> None:
 def check_group(option: str, name: str) -> None:
     """An account's or a group's name (useradd(8))."""
     if not _ACCOUNT.fullmatch(name):
-        raise GaudiError(f"{option} has {name!r:.80}; give a name as /etc/group has it.", option=option)
+        raise GaudiError(f"{option} has {name!r:.80}; give a group name from /etc/group.", option=option)
 
 
 def check_version(option: str, version: str) -> None:
     """A release as 1.24.1 or 1.24.1-482."""
     if not _VERSION.fullmatch(version):
-        raise GaudiError(f"{option} is {version!r:.80}; give a release, as 1.24.1.", option=option)
+        raise GaudiError(f"{option} is {version!r:.80}; give a release, such as 1.24.1.", option=option)
 
 
 def check_range(option: str, value: float, least: float, most: float) -> None:

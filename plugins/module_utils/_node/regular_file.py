@@ -33,7 +33,7 @@ def open_regular(path: str, directory: int | None = None, *, follow: bool = Fals
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
         if not stat.S_ISREG(mode):
-            raise OSError(errno.EINVAL, "it is no regular file", path)
+            raise OSError(errno.EINVAL, "it is not a regular file", path)
         return os.fdopen(descriptor, "rb")
     except BaseException:
         os.close(descriptor)

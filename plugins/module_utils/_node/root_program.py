@@ -37,7 +37,7 @@ def root_python(venv: str, option: str = "venv") -> str:
     if weak is not None:
         raise GaudiError(
             f"{option} is {venv}, but {words_for(weak)}, and root runs nothing that another account may change; name "
-            "an environment of root's, as role gaudi_venv makes it."
+            "one that only root may write, such as the one of the role gaudi_venv."
         )
     return f"{os.path.realpath(venv)}/{PYTHON}"
 
@@ -79,7 +79,7 @@ def weak_places(venv: str) -> Iterator[Place]:
         yield from _weak_entries(venv)
     except OSError as error:
         raise GaudiError(
-            f"{error.filename or venv} cannot be looked at: {error.strerror}; look whether its storage answers, or "
+            f"{error.filename or venv} cannot be read: {error.strerror}; check whether its storage responds, or "
             "name another environment."
         ) from error
 
@@ -100,7 +100,7 @@ def _sites(venv: str) -> list[Path]:
 
 
 def _named(file: Path, site: Path) -> Iterator[str]:
-    """The directories that a .pth file adds to where Python looks; what it executes stands in the file itself."""
+    """The directories that a .pth file adds to where Python looks; what it executes is in the file itself."""
     for line in file.read_text(encoding="utf-8", errors="replace").splitlines()[:_MOST_LINES]:
         if line.strip() and not line.startswith(("#", "import ", "import\t")):
             yield str(Path(site, line.rstrip()))

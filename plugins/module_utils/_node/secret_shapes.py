@@ -67,7 +67,7 @@ def is_secret_name(name: str) -> bool:
 
 
 def without_shapes(text: str, is_secret: Callable[[str], bool] = is_secret_name) -> str:
-    """The text without what stands in it as a secret does."""
+    """The text without what is in it as a secret does."""
     text = _USER.sub(rf"\g<before>{HIDDEN}@", text)
     for pattern in _NAMED:
         text = pattern.sub(lambda found: found["before"] + HIDDEN if is_secret(found["name"]) else found[0], text)

@@ -78,9 +78,9 @@ def read_file(path: str) -> tuple[str, str]:
     try:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
-            return "", "is no regular file"
+            return "", "is not a regular file"
         if status.st_uid not in (0, os.geteuid()) or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            return "", "can be written by others than root"
+            return "", "can be written by users other than root"
         # A regular file that is not longer comes in one piece.
         data = os.read(handle, LARGEST + 1)
     except OSError as error:

@@ -100,7 +100,7 @@ def _group(name: str) -> int:
     try:
         return grp.getgrnam(name).gr_gid
     except KeyError:
-        raise GaudiError(f"there is no group {name}; install the package that makes it.") from None
+        raise GaudiError(f"there is no group {name}; install the package that creates it.") from None
 
 
 def is_there(identity: Identity) -> bool:

@@ -3,7 +3,7 @@
 # Private to gaudi3.scale: it may change in any release.
 """Whether a certificate that a node has told is its own, and nobody else's.
 
-All of them stand in one file of those that are believed, where one that has another name than its node's, or that may
+All of them are in one file of those that are believed, where one that has another name than its node's, or that may
 sign others, would let its node answer for another one.
 """
 
@@ -41,6 +41,6 @@ def disbelief(text: str, own: Collection[str], others: Collection[str], run: Run
     known, theirs = set(map(canonical, own)), set(map(canonical, others))
     both = sorted(told.names & theirs)
     if both:
-        return f"is for {both[0]} as well, which is another node's"
+        return f"is for {both[0]} as well, which belongs to another node"
     further = sorted(told.names - known)
-    return f"is for {further[0]!r:.80}, which the inventory does not say of it" if further else ""
+    return f"is for {further[0]!r:.80}, which the inventory does not give it" if further else ""

@@ -21,7 +21,7 @@ _URL = re.compile(
 
 
 def is_url(url: str) -> bool:
-    """Whether it is a URL of https, http or file that can stand in a file of a package manager as it is."""
+    """Whether it is a URL of https, http or file that can be in a file of a package manager as it is."""
     return len(url) <= _LONGEST and _URL.fullmatch(url) is not None and url != "file://"
 
 
@@ -39,7 +39,7 @@ def refuse_plain_http(option: str, url: str, plain_http_hosts: Sequence[str]) ->
     host = parts.hostname or ""
     if parts.scheme == "http" and host not in [name.lower() for name in plain_http_hosts]:
         raise GaudiError(
-            f"{option} has plain http to {host}, where anybody on the way can change what is fetched; use https, or "
-            f"name {host} in plain_http_hosts (gaudi_plain_http_hosts).",
+            f"{option} uses plain http to {host}, where anyone on the path can change what is downloaded; use https, "
+            f"or name {host} in plain_http_hosts (gaudi_plain_http_hosts).",
             option=option,
         )

@@ -110,8 +110,8 @@ def _sentence(one: Unmet) -> str:
     if other:
         return (
             f"{one.package} needs {one.wanted}, and {one.name} {other['version']} is what this node has or would get: "
-            "its repositories are not of one state; enable the same suites (-updates, -security) for both, or have the "
-            "mirror synchronized."
+            "its repositories are out of step with each other; enable the same suites (-updates, -security) for both, "
+            "or have the mirror synchronized."
         )
     look = f"`apt-cache policy {one.name}` shows the versions that there are"
     look = look if one.versions else f"`apt-get -s install {one.name}` says why"

@@ -97,7 +97,7 @@ class AptRepository:
 def render_sources(repository: AptRepository) -> str:
     """The deb822 file (sources.list(5)).
 
-    The key's URL stands in it although apt does not need it: another URL is another text, and the key is fetched anew.
+    The key's URL is in it although apt does not need it: another URL is another text, and the key is fetched anew.
     """
     fields = {
         "Types": "deb",
@@ -226,7 +226,7 @@ def explain(repository: AptRepository, complaints: Iterable[str]) -> str:
             words = {**vars(repository), "components": " ".join(repository.components), **found.groupdict()}
             what_to_do = _remedy(repository, remedy.format(**words))
             return f"The package repository {repository} {cause.format(**words)}; {what_to_do}."
-    first = text.partition("\n")[0].partition(": ")[2] or "apt-get update failed without a word."
+    first = text.partition("\n")[0].partition(": ")[2] or "apt-get update failed without a message."
     return f"The package repository {repository} cannot be read: {first}"
 
 
@@ -271,7 +271,7 @@ _CAUSES = (
     ),
     (
         r"Clearsigned file isn't valid|NOSPLIT",
-        "answers something that is no package repository",
+        "does not return a package repository",
         "look at {uri}/dists/{suite}/InRelease from this node (a proxy's login page?) and correct repository_url",
     ),
     (
@@ -284,7 +284,7 @@ _CAUSES = (
         "does not exist: {uri}/dists/{suite}/Release is not there",
         "correct packages_url, repository_url or suite",
     ),
-    (r" 5\d\d  ", "is out of order: its server answers with an error", "try again later"),
+    (r" 5\d\d  ", "is unavailable: its server returns an error", "try again later"),
     (r"doesn't have the component", "lacks a component of '{components}'", "correct components"),
     (
         r"Hash Sum mismatch|unexpected size|Mirror sync in progress",

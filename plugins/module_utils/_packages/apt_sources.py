@@ -190,7 +190,7 @@ def _edited_stanza(path: Path, stanza: Sequence[str], wanted: Wanted) -> list[st
     if other_uris and other_suites:
         raise GaudiError(
             f"{path} has a stanza of several URIs and several suites, among them {wanted.uri} {wanted.suite}, of which "
-            "apt takes one entry alone; give that a stanza of its own there, or take it out.",
+            "apt accepts only one entry; give that its own stanza there, or remove it.",
             file=str(path),
         )
     if other_uris:
@@ -216,7 +216,7 @@ def _require_components(path: Path, components: Sequence[str], wanted: Wanted) -
     more = [name for name in components if name not in wanted.components]
     if wanted.components and more:
         raise GaudiError(
-            f"{path} has an entry of {wanted.uri} {wanted.suite}, of which apt takes one alone, and it has the "
+            f"{path} has an entry of {wanted.uri} {wanted.suite}, of which apt accepts only one, and it has the "
             f"components {', '.join(more)}, too; add them to components, or take the entry out of {path}.",
             file=str(path),
         )

@@ -93,7 +93,7 @@ class Apt:
         files = {name: _file(directory, name, version) for name, version in pins.items()}
         lost = sorted(name for name, file in files.items() if file is None)
         if lost:
-            raise GaudiError(f"apt-get download ended well and left no file of {', '.join(lost)} in {directory}.")
+            raise GaudiError(f"apt-get download succeeded but left no file of {', '.join(lost)} in {directory}.")
         return [file for file in files.values() if file]
 
     def prepare(self, requests: Sequence[str], lock_timeout: float) -> None:
@@ -164,7 +164,7 @@ def _reason(done: CommandResult) -> str:
     """apt's first error; dpkg's summary ("returned an error code") says less than the line before it."""
     held = _HELD.search(f"{done.stderr}\n{done.stdout}")
     if held:
-        return f"{held[0]}; wait for its end, or raise lock_timeout."
+        return f"{held[0]}; wait for it to finish, or raise lock_timeout."
     lines = [line.strip() for line in (done.stderr + "\n" + done.stdout).splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith(("E: ", "dpkg: error", "Error:"))]
     telling = [line for line in errors if "returned an error code" not in line]

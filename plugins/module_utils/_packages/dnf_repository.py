@@ -98,7 +98,7 @@ class DnfRepository:
 def render_repository(repository: DnfRepository) -> str:
     """The .repo file (dnf.conf(5)).
 
-    The keys' URLs stand in it although dnf reads the files: another URL is another text, and the keys are fetched anew.
+    The keys' URLs are in it although dnf reads the files: another URL is another text, and the keys are fetched anew.
     """
     fields = {
         "name": "Gaudi package repository",
@@ -162,7 +162,7 @@ def explain(repository: DnfRepository, said: Iterable[str]) -> str:
             what_to_do = _remedy(repository, remedy.format(**words))
             return f"The package repository {repository} {cause.format(**words)}; {what_to_do}."
     lines = [line.partition("Error: ")[2] for line in text.splitlines() if line.startswith("Error: ")]
-    first = next(iter(lines), text.partition("\n")[0]) or "dnf makecache failed without a word."
+    first = next(iter(lines), text.partition("\n")[0]) or "dnf makecache failed without a message."
     return f"The package repository {repository} cannot be read: {first}"
 
 
@@ -181,7 +181,7 @@ _CAUSES = (
     ),
     (
         r"gpgme_op_verify\(\) error: No data|repomd\.xml parser error|not well-formed|StartTag",
-        "answers something that is no package repository",
+        "does not return a package repository",
         "look at {uri}/repodata/repomd.xml from this node (a proxy's login page?) and correct repository_url",
     ),
     (
@@ -214,5 +214,5 @@ _CAUSES = (
         "does not exist: {uri}/repodata/repomd.xml is not there",
         "correct packages_url or repository_url, or set suite to the directory of a minor release that it has",
     ),
-    (r"Status code: 5\d\d ", "is out of order: its server answers with an error", "try again later"),
+    (r"Status code: 5\d\d ", "is unavailable: its server returns an error", "try again later"),
 )

@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""Fingerprints of OpenPGP keys as people copy them, and as they stand in options and manifests."""
+"""Fingerprints of OpenPGP keys as people copy them, and as they are in options and manifests."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def require_free(
         found = holder(wanted, root)
     if found:
         raise GaudiError(
-            f"The package manager of this node is at work: {found} holds {found.file}; wait for its end, or raise "
+            f"The package manager of this node is busy: {found} holds {found.file}; wait for it to finish, or raise "
             "lock_timeout.",
             lock_holder={"program": found.program, "pid": found.pid, "file": found.file},
         )

@@ -23,4 +23,4 @@ def of_node(run: Run, root: str = "/") -> PackageSystem:
         return Apt(run, root)
     if any(Path(root, database).is_dir() for database in ("usr/lib/sysimage/rpm", "var/lib/rpm")):
         return Dnf(run, root)
-    raise GaudiError("This node has no package manager that is known here; apt and dnf are.")
+    raise GaudiError("This node has neither apt nor dnf, and no other package manager is supported.")

@@ -66,11 +66,11 @@ def binary(text: str) -> bytes:
     for line in map(str.rstrip, text.splitlines()):
         if line.startswith("-----BEGIN "):
             if inside or line != ARMOR:
-                raise ValueError(f"one that goes on with {line[:50]}")
+                raise ValueError(f"one that continues with {line[:50]}")
             inside = True
         elif line.startswith("-----"):
             if not inside or line != _END:
-                raise ValueError(f"one that goes on with {line[:50]}")
+                raise ValueError(f"one that continues with {line[:50]}")
             key, body, inside = key + _decoded(body), "", False
         elif inside and ":" not in line and not line.startswith("="):
             body += line
@@ -163,7 +163,7 @@ def _header(data: bytes, offset: int) -> tuple[int, int, int]:
     """Type of the packet at ``offset``, where its body starts, and how long that is."""
     first = data[offset]
     if not first & 0x80:
-        raise ValueError("data that are no OpenPGP packets")
+        raise ValueError("data that is not OpenPGP packets")
     if first & 0x40:  # section 4.2.1
         kind, begin = first & 0x3F, offset + 1
         second = data[begin] if begin < len(data) else 255

@@ -97,7 +97,7 @@ class RepositoryOptions:
 
 
 def check(options: RepositoryOptions) -> None:
-    """Refuse what cannot stand in a package manager's file, before anything is touched."""
+    """Refuse what cannot be in a package manager's file, before anything is touched."""
     checked_words("suite", [options.suite.strip("/")] if options.suite else [])
     for option in ("components", "architectures", "packages", "os_packages", "kernels"):
         checked_words(option, getattr(options, option))

@@ -17,7 +17,7 @@ _PATTERNS = {
     "architectures": (re.compile(r"[a-z0-9][a-z0-9_-]*"), "names such as amd64"),
     "packages": (re.compile(_WORD), "names of packages"),
     "os_packages": (re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9+._~-]|\{kernel\})*"), "names of packages"),
-    "kernels": (re.compile(_WORD), "kernel releases as `uname -r` says them"),
+    "kernels": (re.compile(_WORD), "kernel releases as `uname -r` prints them"),
 }
 _LONGEST = 200
 

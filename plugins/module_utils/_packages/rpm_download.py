@@ -34,7 +34,7 @@ def fetch(pins: Mapping[str, str], directory: str, run: Run) -> list[str]:
     files = {name: _file(directory, name, version) for name, version in pins.items()}
     lost = sorted(name for name, file in files.items() if file is None)
     if lost:
-        raise GaudiError(f"dnf download ended well and left no file of {', '.join(lost)} in {directory}.")
+        raise GaudiError(f"dnf download succeeded but left no file of {', '.join(lost)} in {directory}.")
     return [file for file in files.values() if file]
 
 

@@ -5,7 +5,7 @@
 
 ``-p`` and ``-i`` are in the vendor's manual of hl-smi; it names no exit codes, so what counts is what a card shows
 afterwards. ``power.max`` is in no list of the manual's (UNVERIFIED: two programs of others query it). Where hl-smi does
-not tell it, the driver's ``max_power`` does, which is in mW.
+not tell it, the driver's ``max_power`` does, which is in mW. What a limit may be HLML tells, where it can be asked.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from pathlib import Path
 from .._cards.accel_sysfs import AccelDevice, accel_devices, attribute, pci_cards
 from .._cards.hardware import generation_of
 from .._cards.hl_smi import parse_query
+from .._cards.hlml import HlmlCard, HlmlReading, ask_hlml
+from .._cards.hlml_fields import named
 from .._cards.readings import reading, whole
 from .._errors import GaudiError
 from .._node.commands import CommandResult, Run, last_line
@@ -25,6 +27,7 @@ from .plan import PowerCard
 
 # A card in reset can hold hl-smi for as long as the driver's own time-out of 30 s, twice for a listing of several.
 READ_TIMEOUT_S, SET_TIMEOUT_S = 90, 45
+_RANGE = named("power_least_limit", "power_most_limit")
 # What Run itself says of a program that did not come to its end.
 _DID_NOT_RUN = (124, 126, 127)
 # The device on which a process computes. A monitor has the card's other one open (accel_controlD3), and is not slowed.
@@ -37,6 +40,7 @@ def read_cards(run: Run, kernel_root: str = "/", proc: str = "/proc") -> tuple[P
     if found and not devices:
         raise GaudiError("No driver has a card of this node, so none has a power limit; run driver.yml first.")
     limits = read_limits(run, devices.values(), kernel_root) if devices else {}
+    told = ask_hlml(run, list(devices), _RANGE) if devices else HlmlReading()
     holders = find_holders(kernel_root, proc)
     cards = [
         PowerCard(
@@ -46,6 +50,7 @@ def read_cards(run: Run, kernel_root: str = "/", proc: str = "/proc") -> tuple[P
             module_id=devices[card.pci_address].module_id if card.pci_address in devices else None,
             limit=limits.get(card.pci_address),
             holders=_of_card(holders, devices.get(card.pci_address)),
+            own_range=_own_range(told.card(card.pci_address)),
         )
         for card in found
     ]
@@ -77,6 +82,12 @@ def _limit(row: Mapping[str, str | None], device: AccelDevice, kernel_root: str)
     of_driver = Path(kernel_root, f"sys/class/accel/accel{device.index}/device")
     milliwatts = reading("max_power", attribute(of_driver, "max_power"))
     return None if milliwatts is None else round(milliwatts / 1000)
+
+
+def _own_range(told: HlmlCard) -> tuple[int, int] | None:
+    """In whole W within what the card says; None where it says none, or one whose ends are swapped."""
+    least, most = told.number("power_least_limit"), told.number("power_most_limit")
+    return None if least is None or most is None or least > most else (-(-least // 1000), most // 1000)
 
 
 def _of_card(holders: Iterable[Holder], device: AccelDevice | None) -> tuple[Holder, ...]:

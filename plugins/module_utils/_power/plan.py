@@ -28,7 +28,10 @@ class PowerOptions:
 
 @dataclass(frozen=True)
 class PowerCard:
-    """A card of the node. ``limit`` is what it shows, None where nothing tells one; ``holders`` compute on it."""
+    """A card of the node. ``limit`` is what it shows, None where nothing tells one; ``holders`` compute on it.
+
+    ``own_range`` is the least and the most that its limit can be, as the card itself says; None where it does not.
+    """
 
     pci_address: str
     pci_id: str
@@ -36,6 +39,7 @@ class PowerCard:
     module_id: int | None = None
     limit: int | None = None
     holders: tuple[Holder, ...] = ()
+    own_range: tuple[int, int] | None = None
 
     def __str__(self) -> str:
         return f"card {self.pci_address if self.module_id is None else f'{self.module_id} ({self.pci_address})'}"
@@ -85,7 +89,7 @@ def plan(options: PowerOptions, cards: Iterable[PowerCard]) -> tuple[PowerCard, 
     if busy and not options.while_busy:
         held = "; ".join(f"{card} by {card.holders[0]}" for card in busy)
         raise GaudiError(
-            f"Cards are in use, and a limit may slow what runs there: {held}. Wait for its end, leave them out by "
+            f"Cards are in use, and a limit may slow what runs there: {held}. Wait for it to finish, leave them out by "
             "cards (gaudi_power_cards), or set while_busy (gaudi_power_while_busy)."
         )
     return due
@@ -94,14 +98,16 @@ def plan(options: PowerOptions, cards: Iterable[PowerCard]) -> tuple[PowerCard, 
 def _require_allowed(options: PowerOptions, card: PowerCard) -> None:
     published = card.generation.power_limits_w if card.generation else None
     name = card.generation.label if card.generation else f"a card that is not known ({card.pci_id})"
-    if published is None and not options.range:
+    if published is not None:
+        # A range of the site's is a part of this one: hl-smi refuses what is beyond.
+        _require_within(options.watts, published, f"the range of {name} (hl-smi's manual)")
+    if card.own_range is not None:
+        _require_within(options.watts, card.own_range, f"the range of {card} (HLML)")
+    elif published is None and not options.range:
         raise GaudiError(
             f"Which power limits {name} takes is not published, and {card} is one; give range (gaudi_power_range), the "
             "least and the most W, from the vendor's document for that board."
         )
-    if published is not None:
-        # A range of the site's is a part of this one: hl-smi refuses what is beyond.
-        _require_within(options.watts, published, f"the range of {name} (hl-smi's manual)")
 
 
 def _require_within(watts: int, limits: tuple[int, int], whose: str) -> None:

@@ -40,7 +40,7 @@ def converge(
 
 def refusal(watts: int, clauses: Sequence[str], count: int, check_mode: bool) -> str:
     """The sentence about those of ``count`` cards that have another limit than ``watts``, a clause each."""
-    verb, others = ("would not take", "would") if check_mode else ("did not take", "have it")
+    verb, others = ("would not accept", "would") if check_mode else ("did not accept", "have it")
     rest = f"; the others {others}" if len(clauses) < count else ""
     return (
         f"{len(clauses)} of {count} cards {verb} {watts} W: {'; '.join(clauses)}{rest}. Look at `hl-smi -q -d POWER` "
@@ -57,7 +57,7 @@ def _read_again(run: Run, kernel_root: str) -> dict[str, int]:
 
 
 def _clause(card: PowerCard, row: Mapping[str, object], said: Mapping[str, CommandResult]) -> str:
-    shows = f"{card} tells no limit" if row["after"] is None else f"{card} shows {row['after']} W"
+    shows = f"{card} reports no limit" if row["after"] is None else f"{card} shows {row['after']} W"
     done = said.get(card.pci_address)
     if done is None:
         return shows

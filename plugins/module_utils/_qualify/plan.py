@@ -39,17 +39,17 @@ class Options:
     device: str
     venv: str
     flags: str = "/etc/gaudi3_scale/environment"
-    leave_out: Mapping[str, Any] = field(default_factory=dict)
+    excluded: Mapping[str, Any] = field(default_factory=dict)
     reload_driver: bool = False
 
 
 def plan(options: Options, facts: HpuFacts) -> dict[str, Any]:
     """What the program runs, as JSON; raises GaudiError for a test that nobody knows."""
-    _check_names(options.leave_out)
+    _check_names(options.excluded)
     if len(facts.generations) > 1:
         raise GaudiError(
-            f"This node has cards of {' and '.join(facts.generations)}, and no test and no job is for both; have the "
-            "wrong ones taken out."
+            f"This node has cards of {' and '.join(facts.generations)}, and no test and no job can use both; have the "
+            "wrong ones replaced."
         )
     node = _node_of(facts)
     described: dict[str, Any] = {
@@ -108,9 +108,9 @@ def left_out(options: Options, node: Node) -> dict[str, str]:
 
 
 def _why_not(test: Test, options: Options, node: Node) -> str:
-    asked = options.leave_out.get(test.name)
+    asked = options.excluded.get(test.name)
     if asked:
-        return str(asked) if isinstance(asked, str) else "the operator left it out"
+        return str(asked) if isinstance(asked, str) else "the operator excluded it"
     return _unmet(test, options, node) or ("" if asked is False else _exception(test, node))
 
 
@@ -134,7 +134,7 @@ def _where(boards: Sequence[str], node: Node) -> str:
 
 
 def _loaded_with(node: Node) -> str:
-    return "does not tell its own" if node.timeout_locked is None else f"has {node.timeout_locked}"
+    return "does not report its own" if node.timeout_locked is None else f"has {node.timeout_locked}"
 
 
 def _exception(test: Test, node: Node) -> str:
@@ -174,8 +174,8 @@ def _call(test: Test, options: Options, node: Node, cards: str) -> dict[str, Any
     }
 
 
-def _check_names(leave_out: Mapping[str, Any]) -> None:
+def _check_names(excluded: Mapping[str, Any]) -> None:
     known = [test.name for test in MATRIX]
-    unknown = [name for name in leave_out if name not in known]
+    unknown = [name for name in excluded if name not in known]
     if unknown:
-        raise GaudiError(f"leave_out names {unknown[0]}, which is no test; there are {', '.join(known)}.")
+        raise GaudiError(f"excluded names {unknown[0]}, which is not a test; valid names are {', '.join(known)}.")

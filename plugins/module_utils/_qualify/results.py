@@ -14,9 +14,9 @@ PASSED, FAILED, UNKNOWN = "passed", "failed", "unknown"
 # Of a run.
 ABSENT, RUNNING, ENDED, INTERRUPTED = "absent", "running", "ended", "interrupted"
 # Of a node.
-HEALTHY, UNHEALTHY, COULD_NOT_TELL = "healthy", "unhealthy", "could_not_tell"
+HEALTHY, UNHEALTHY, INCONCLUSIVE = "healthy", "unhealthy", "inconclusive"
 # How the program tells them to whoever runs it, such as Slurm or systemd.
-EXIT_CODES = {HEALTHY: 0, UNHEALTHY: 1, COULD_NOT_TELL: 2}
+EXIT_CODES = {HEALTHY: 0, UNHEALTHY: 1, INCONCLUSIVE: 2}
 # What an operator does about a node, the gravest first. Again: its time was over, so it has to be measured once more.
 ISOLATE, REBOOT, RESET, AGAIN, WATCH = "isolate", "reboot", "reset", "again", "watch"
 ACTIONS = (ISOLATE, REBOOT, RESET, AGAIN, WATCH)
@@ -55,7 +55,7 @@ def node_state(results: Sequence[Mapping[str, Any]], planned: Iterable[str]) -> 
     if FAILED in states.values():
         return UNHEALTHY
     wanted = list(planned)
-    return HEALTHY if wanted and all(states.get(test) == PASSED for test in wanted) else COULD_NOT_TELL
+    return HEALTHY if wanted and all(states.get(test) == PASSED for test in wanted) else INCONCLUSIVE
 
 
 def reasons_of(results: Sequence[Mapping[str, Any]]) -> list[str]:

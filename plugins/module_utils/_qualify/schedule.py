@@ -94,7 +94,7 @@ Description=gaudi3.scale: this node's tests, again
 Type=oneshot
 EnvironmentFile=-{options.flags}
 ExecStart={python} -I -m gaudi3_scale.qualify --directory {DIRECTORY} --again --unless-held
-# Left out, or nobody could tell: no failure of the node.
+# Left out, or inconclusive: not a failure of the node.
 SuccessExitStatus=2
 {hardening}
 """
@@ -110,7 +110,7 @@ def _check_calendar(text: str, run: Run) -> None:
     done = run(["systemd-analyze", "calendar", "--", text])
     if done.rc != 0:
         raise GaudiError(
-            f"on_calendar is {text!r}, which is no time ({last_line(done.stderr)}); write it as systemd.time(7) has "
+            f"on_calendar is {text!r}, which is not a time ({last_line(done.stderr)}); write it as systemd.time(7) has "
             "it, such as Sun 03:00."
         )
 

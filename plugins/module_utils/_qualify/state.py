@@ -56,7 +56,8 @@ def start(
             return {"changed": False, "plan": wanted}
         if not how.restart:
             raise GaudiError(
-                f"A qualification of level {known.get('level')} runs on this node; wait for its end, or give restart."
+                f"A qualification of level {known.get('level')} runs on this node; wait for it to finish, or set "
+                "restart."
             )
     elif _is_to_be_taken(wanted, known, how, files):
         _will_be_seen(wanted, known, check_mode, files)
@@ -142,7 +143,10 @@ def _state(wanted: Mapping[str, Any], verdict: Mapping[str, Any], runs: bool) ->
 def _held(holders: list[Holder]) -> str:
     listed = ", ".join(str(holder) for holder in holders[:3])
     more = f" and {len(holders) - 3} more" if len(holders) > 3 else ""
-    return f"The cards are held by {listed}{more}, and its tests need them alone; wait for the end, or drain the node."
+    return (
+        f"The cards are held by {listed}{more}, and its tests need them alone; wait for it to finish, or "
+        "drain the node."
+    )
 
 
 def _begin(options: Options, python: str, run: Run, files: Files) -> None:

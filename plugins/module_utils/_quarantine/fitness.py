@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .._qualify.results import COULD_NOT_TELL, HEALTHY
+from .._qualify.results import HEALTHY, INCONCLUSIVE
 
 # Links need two ends: stages in which a node was measured with another one.
 WITH_OTHERS = ("pairs", "ring")
@@ -22,22 +22,24 @@ def why_not_returned(since: str, outcome: Mapping[str, Any]) -> str:
     """
     time = str(outcome.get("time") or "")
     if not time:
-        return "it has not been qualified; run qualify_nodes.yml over it and other nodes, and then this again."
+        return "it has not been qualified; run qualify_nodes.yml with it and other nodes, then run this again."
     if since[:1].isdecimal() and time <= since:
         return (
-            f"its last qualification ended before, at {time}; run qualify_nodes.yml over it and other nodes, and then "
+            f"its last qualification is older ({time}); run qualify_nodes.yml with it and other nodes, then run "
             "this again."
         )
     if outcome.get("state") != HEALTHY:
-        found = " ".join(map(str, outcome.get("reasons") or ())) or "no reason given"
-        remedy = "Mend it, and qualify it again."
-        if outcome.get("state") == COULD_NOT_TELL:
+        found = " ".join(map(str, outcome.get("reasons") or ())) or "no reason given."
+        remedy = "Repair it, and qualify it again."
+        if outcome.get("state") == INCONCLUSIVE:
             # A limit that ran out, or a test that could not be run: there may be nothing to mend.
-            remedy = "That is no fault, and it is not qualified: run qualify_nodes.yml over it and other nodes again."
+            remedy = (
+                "That is not a fault, but it is not qualified: run qualify_nodes.yml again with it and other nodes."
+            )
         return f"its qualification at {time} says {outcome.get('state')}: {found} {remedy}"
     if not set(WITH_OTHERS) & set(outcome.get("stages") or ()):
         return (
             f"its qualification at {time} measured it alone, and links need two ends; run qualify_nodes.yml with other "
-            "nodes and all stages, and then this again."
+            "nodes and all stages, then run this again."
         )
     return ""

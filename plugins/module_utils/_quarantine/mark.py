@@ -72,9 +72,9 @@ def refuse_quarantined(path: str = PATH) -> None:
     mark = read_mark(path)
     if mark.since:
         raise GaudiError(
-            f"it is in quarantine since {mark.since}: {mark.reason.rstrip('.')}; return it by return_node.yml once it "
-            "is qualified, release it by quarantine_node.yml with gaudi_quarantine_state=released, or leave it out of "
-            "the job's hosts."
+            f"it has been in quarantine since {mark.since}: {mark.reason.rstrip('.')}; return it with return_node.yml "
+            "once it is qualified, release it with quarantine_node.yml and gaudi_quarantine_state=released, or leave "
+            "it out of the job's hosts."
         )
 
 
@@ -104,9 +104,7 @@ def converge(
 
 def _check(wanted: Wanted) -> None:
     if not 0 <= wanted.hours <= _LONGEST_H:
-        raise GaudiError(
-            f"hours is {wanted.hours:g}; give 0, which has no end, or up to {_LONGEST_H}, which is a year."
-        )
+        raise GaudiError(f"hours is {wanted.hours:g}; give 0, which sets no limit, or up to {_LONGEST_H}, one year.")
     if wanted.owner and not _OWNER.fullmatch(wanted.owner):
         raise GaudiError(
             f"owner is {wanted.owner!r:.80}; give one word, such as anna, ticket-4711 or anna@example.org."
@@ -119,8 +117,8 @@ def _refuse_to_lift(wanted: Wanted, mark: Mark, outcome: Mapping[str, Any]) -> N
     why = f"{mark.since} for {mark.reason.rstrip('.')}"
     if wanted.owner and wanted.owner != mark.owner:
         raise GaudiError(
-            f"owner {wanted.owner}: the quarantine, since {why}, is that of {mark.owner or 'nobody who was named'}; "
-            "leave owner empty to end it all the same."
+            f"owner {wanted.owner}: the quarantine, since {why}, belongs to {mark.owner or 'no named owner'}; "
+            "leave owner empty to end it anyway."
         )
     refusal = why_not_returned(mark.since, outcome) if wanted.state == RETURNED else ""
     if refusal:

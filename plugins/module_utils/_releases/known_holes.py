@@ -32,7 +32,7 @@ BY_HAND = (
         "torch",
         "2.6.0",
         "CVE-2025-32434",
-        "torch.load with weights_only can be got round, so that a checkpoint of somebody else runs code",
+        "torch.load with weights_only can be bypassed, so that a checkpoint from somebody else runs code",
         "https://github.com/pytorch/pytorch/issues/152006",
         "2026-11-28",
     ),
@@ -40,7 +40,7 @@ BY_HAND = (
         "torch",
         "2.10.0",
         "CVE-2026-24747",
-        "torch.load with weights_only corrupts memory by a made-up checkpoint, which may run code",
+        "torch.load with weights_only corrupts memory when it reads a crafted checkpoint, which may run code",
         # It quotes the advisory.
         "https://github.com/NVIDIA/TensorRT-Model-Connect/pull/1298",
         "2026-11-28",
@@ -61,6 +61,6 @@ def warnings_of(release: Release) -> list[str]:
     """What to say where a release is chosen whose torch has any."""
     return [
         f"release {release.version} has torch {release.pytorch} with {hole.name}: {hole.what}; take a release with "
-        f"torch {hole.fixed} or newer, or load no checkpoints of others."
+        f"torch {hole.fixed} or newer, or load no checkpoints from others."
         for hole in holes_of("torch", release.pytorch)
     ]

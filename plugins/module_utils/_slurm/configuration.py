@@ -141,8 +141,7 @@ def _names(line: Line) -> list[str]:
         return expand(line.value)
     except GaudiError as error:
         raise GaudiError(
-            f"NodeName={line.value} stands in {line.place}: {error}; write it there as `scontrol show hostnames` "
-            "takes it."
+            f"NodeName={line.value} in {line.place}: {error}; write it there as `scontrol show hostnames` accepts it."
         ) from error
 
 

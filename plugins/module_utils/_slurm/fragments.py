@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""The lines for slurm.conf and gres.conf, and what stands in their way; pure."""
+"""The lines for slurm.conf and gres.conf, and what is in their way; pure."""
 
 from __future__ import annotations
 
@@ -85,14 +85,14 @@ def _refuse_foreign(wanted: Wanted, site: Configuration) -> None:
     for line in site.named("GresTypes"):
         if not has_name(site, wanted.gres):
             raise GaudiError(
-                f"GresTypes={line.value} stands in {line.place}; write GresTypes={line.value},{wanted.gres.name} there."
+                f"GresTypes={line.value} is set in {line.place}; write GresTypes={line.value},{wanted.gres.name} there."
                 f" Where the cards have another name already, set {OPTION} to it."
             )
     once = {"HealthCheckProgram": wanted.health_check, "TaskProlog": wanted.task_prolog}
     for name, value in once.items():
         for line in site.named(name) if value else ():
             raise GaudiError(
-                f"{name}={line.value} stands in {line.place}; take it out, or leave ours out "
+                f"{name}={line.value} is set in {line.place}; remove it there, or leave ours out "
                 f"(gaudi_slurm_{'health_check: false' if name.startswith('Health') else 'task_prolog: empty'})."
             )
     ours = {node.name for node in _with_cards(wanted)}
@@ -100,8 +100,8 @@ def _refuse_foreign(wanted: Wanted, site: Configuration) -> None:
         both = sorted(ours & set(entry.names))
         if both:
             raise GaudiError(
-                f"NodeName={entry.line.value} stands in {entry.line.place}, and {both[0]} is to get its line, with "
-                "Gres and RealMemory, from here; take it out there, or leave the node out of gaudi_slurm_hosts."
+                f"NodeName={entry.line.value} is set in {entry.line.place}, and {both[0]} gets its line, with Gres and "
+                "RealMemory, from this role; remove it there, or leave the node out of gaudi_slurm_hosts."
             )
 
 
@@ -112,8 +112,8 @@ def _refuse_foreign_cards(wanted: Wanted, site: Configuration) -> None:
         if given.get("name") == wanted.gres.name and both:
             whose = f"NodeName={line.value} " if line.name == "nodename" else ""
             raise GaudiError(
-                f"{whose}Name={given['name']} stands in {line.place}, and the cards of {both[0]} are to get their line "
-                "from here; take it out there, or leave the node out of gaudi_slurm_hosts."
+                f"{whose}Name={given['name']} is set in {line.place}, and the cards of {both[0]} get their line from "
+                "this role; remove it there, or leave the node out of gaudi_slurm_hosts."
             )
 
 

@@ -77,7 +77,7 @@ def site_gres(slurm: Configuration, cards: Configuration) -> Gres:
         if len(found) > 1:
             raise GaudiError(
                 f"{slurm.path} and {cards.path} have {len(found)} names for cards, {', '.join(map(str, found))}; set "
-                f"{OPTION} to the one that these nodes are to have."
+                f"{OPTION} to the one that these nodes should have."
             )
         if found:
             return found[0]

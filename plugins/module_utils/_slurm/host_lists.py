@@ -56,7 +56,7 @@ def _numbers(inside: str, expression: str) -> list[str]:
     for piece in inside.split(","):
         match = _PIECE.fullmatch(piece)
         if match is None:
-            raise _refused(expression, f"[{inside}] is no list of numbers and ranges")
+            raise _refused(expression, f"[{inside}] is not a list of numbers and ranges")
         low, high = match[1], match[2] or match[1]
         first, last = int(low), int(high)
         if last < first:

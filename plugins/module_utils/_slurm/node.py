@@ -67,7 +67,7 @@ def read_node(facts: HpuFacts, run: Run, devices: str = "/dev/accel", site: Slur
 def check_name(name: str) -> None:
     """Raises GaudiError for what cannot be a node's name in Slurm."""
     if not _is_name(name):
-        raise GaudiError(f"node is {name!r:.80}, which is no node's name in Slurm; give it as `slurmd -C` prints it.")
+        raise GaudiError(f"node is {name!r:.80}, which is not a node name in Slurm; give it as `slurmd -C` prints it.")
 
 
 def nodes_from(values: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> list[SlurmNode]:
@@ -81,8 +81,8 @@ def nodes_from(values: Sequence[Mapping[str, Any]], names: Mapping[str, str]) ->
         node, host = node_from(value), str(value.get("host") or "")
         if host and node.name not in _own(host, names):
             raise GaudiError(
-                f"nodes has {node.name!r} by {host}, which is neither its name in the inventory nor one given for "
-                f"it; set gaudi_slurm_node of {host} to its name in Slurm where it is right."
+                f"nodes has {node.name!r} by {host}, which is neither its inventory name nor a name given for it; set "
+                f"gaudi_slurm_node of {host} to it if it is right."
             )
         key = node.name.lower()
         if key in found:
@@ -99,7 +99,7 @@ def _own(host: str, names: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def node_from(value: Mapping[str, Any]) -> SlurmNode:
-    """What a node said of itself, as it may stand in a file of root's; raises GaudiError for anything else."""
+    """What a node said of itself, as it may be in a file of root's; raises GaudiError for anything else."""
     try:
         name, processors, devices = str(value["name"]), dict(value["processors"]), tuple(map(str, value["devices"]))
         numbers = [value["cards"], value["memory_mib"], *processors.values()]
@@ -121,5 +121,5 @@ def _is_name(name: str) -> bool:
 
 def _no_node(value: object) -> GaudiError:
     return GaudiError(
-        f"nodes has {str(value)[:60]!r}, which is no node of slurm_node_info; give its answers as they are."
+        f"nodes has {str(value)[:60]!r}, which is not a node from slurm_node_info; pass its results unchanged."
     )

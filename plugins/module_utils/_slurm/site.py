@@ -63,7 +63,7 @@ def find_site(run: Run, etc: str = "/etc", configuration: str = "", programs: st
     daemons = read_daemons(run)
     if programs and not Path(programs).is_dir():
         raise GaudiError(
-            f"{PROGRAMS_OPTION} is {programs}, which is no directory on this host; give the one that has scontrol."
+            f"{PROGRAMS_OPTION} is {programs}, which is not a directory on this host; give the one that has scontrol."
         )
     if programs:
         require_roots(programs, PROGRAMS_OPTION)

@@ -48,7 +48,7 @@ class Options:
     interval: int = 300
     drain: bool = True
     resume: bool = False
-    drain_share: float = 0.1
+    max_drained_fraction: float = 0.1
     task_prolog: str = ""
     venv: str = "/opt/gaudi3_scale/venv"
     gres: str = ""
@@ -90,7 +90,7 @@ def _check(options: Options) -> None:
         check_name(options.node)
     check_version("release", options.release)
     check_range("interval", options.interval, 1, _LONGEST_INTERVAL)
-    check_range("drain_share", options.drain_share, 0, 1)
+    check_range("max_drained_fraction", options.max_drained_fraction, 0, 1)
     for name in ("task_prolog", "configuration", "programs", "venv"):
         if getattr(options, name):
             check_place(name, getattr(options, name))
@@ -122,7 +122,7 @@ def _health_files(options: Options, site: SlurmSite, etc: str) -> list[WantedFil
         *(f"--setenv={name}={value}" for name, value in around.items()),
         *("timeout", str(SECONDS), root_python(options.venv), "-I", "-m", "gaudi3_scale.verify"),
         *("--release", options.release, "--cards", str(options.cards), "--node", options.node),
-        *("--share", str(options.drain_share)),
+        *("--share", str(options.max_drained_fraction)),
         *(["--drain"] if options.drain else []),
         *(["--resume"] if options.resume else []),
     ]

@@ -88,6 +88,4 @@ def parse(text: str, phase: Phase) -> Rate:
             written=min(written, phase.size) // phase.block * phase.block,
         )
     except (ValueError, KeyError, TypeError, ZeroDivisionError) as error:
-        raise GaudiError(
-            f"fio did not tell what it measured ({error}); run it manually in {phase.directory}."
-        ) from error
+        raise GaudiError(f"fio did not report its results ({error}); run it manually in {phase.directory}.") from error

@@ -72,7 +72,7 @@ def refuse_stripe(stripe: Stripe, table: dict[str, Mounted]) -> None:
         kind = there.type if there else "nothing"
         raise GaudiError(f"{stripe.path} is on {kind}; only directories on Lustre have stripes.")
     if os.path.realpath(path) != stripe.path or not path.is_dir():
-        raise GaudiError(f"{stripe.path} is no directory, or a link leads to it; name the directory itself.")
+        raise GaudiError(f"{stripe.path} is not a directory, or a link leads to it; name the directory itself.")
     sizes = _sizes(path) if stripe.count == -1 else []
     small = sum(size < SMALL_BYTES for size in sizes)
     if small * 2 > len(sizes):
@@ -101,7 +101,7 @@ def stripe_of(path: str, run: Run) -> Stripe:
         done = run(["lfs", "getstripe", "--directory", option, path], timeout=_TIMEOUT_S)
         said = done.stdout.strip()
         if done.rc != 0 or not re.fullmatch(r"-?[0-9]+", said):
-            raise GaudiError(f"lfs getstripe does not tell the stripes of {path}: {last_line(done.stderr) or said}.")
+            raise GaudiError(f"lfs getstripe does not show the stripes of {path}: {last_line(done.stderr) or said}.")
         numbers.append(int(said))
     return Stripe(path, *numbers)
 

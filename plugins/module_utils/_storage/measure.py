@@ -73,9 +73,7 @@ def _fits(phase: Phase, run: Run) -> str:
         raise GaudiError(f"{phase.directory} cannot be looked at: {last_line(done.stderr) or 'no answer'}.")
     kind, free, needed = found[3], int(found[1]) * int(found[2]), phase.files * phase.size + RESERVE
     if kind in _MEMORY:
-        raise GaudiError(
-            f"{phase.directory} is memory ({kind}), and no storage; name a directory that outlasts a boot."
-        )
+        raise GaudiError(f"{phase.directory} is memory ({kind}), not storage; name a directory that survives a reboot.")
     if phase.name == WRITE and free < needed:
         raise GaudiError(
             f"{phase.directory} has {shown(free)} left, and {shown(needed)} are needed ({phase.files} files of "
@@ -94,9 +92,11 @@ def _run(phase: Phase, user: str, run: Run, clock: Callable[[], float]) -> Rate:
     reason = said[0] if said else last_line(done.stderr) or f"exit code {done.rc}"
     if not said and clock() - begun >= limit:
         # By systemd, which does not say so.
-        reason = f"fio had not ended after {limit} s, and was ended; measure again, and see whether its server answers"
+        reason = (
+            f"fio did not finish within {limit} s and was stopped; measure again, and check whether its server responds"
+        )
     if "already" in done.stderr and UNIT in done.stderr:
-        reason = "another measurement runs on this node; wait for its end"
+        reason = "another measurement runs on this node; wait for it to finish"
     raise GaudiError(f"{phase.name} in {phase.directory} as {user}: {reason.rstrip('.')}.")
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""What on a node stands in the way of a mount, said before anything is touched."""
+"""What on a node is in the way of a mount, said before anything is touched."""
 
 from __future__ import annotations
 
@@ -25,13 +25,15 @@ def refuse(mount: Mount, node: Node, run: Run) -> None:
     text = read_text(unit.path)
     line = fstab_line(mount.path, node.etc)
     if line is not None:
-        raise GaudiError(f"{mount.path} stands in {node.etc}/fstab line {line}; take it out there, or out of mounts.")
+        raise GaudiError(f"{mount.path} is in {node.etc}/fstab line {line}; remove it there, or from mounts.")
     if text is not None and not text.startswith(HEADING):
-        raise GaudiError(f"{unit.path} is not ours; remove it, or take {mount.path} out of mounts.")
+        raise GaudiError(
+            f"{unit.path} was not created by this collection; remove it, or remove {mount.path} from mounts."
+        )
     there = node.mounted().get(mount.path)
     if there and text is None:
         raise GaudiError(
-            f"{there.source} is mounted at {mount.path} by somebody else; unmount it, or take it out of mounts."
+            f"{there.source} is mounted at {mount.path} by somebody else; unmount it, or remove it from mounts."
         )
     if mount.state == ABSENT or there:
         return
@@ -51,12 +53,12 @@ def _refuse_place(path: str) -> None:
         open_to_others = about and about.st_mode & 0o022 and not about.st_mode & stat.S_ISVTX
         if about and (about.st_uid != os.geteuid() or open_to_others):
             raise GaudiError(
-                f"{parent} can be written by others than root, who could exchange {path}; mount it elsewhere."
+                f"{parent} can be written by users other than root, who could exchange {path}; mount it elsewhere."
             )
     if place.is_dir() and any(place.iterdir()):
         raise GaudiError(f"{path} is not empty, and a mount would hide what is there; move it away first.")
     if place.exists() and not place.is_dir():
-        raise GaudiError(f"{path} is no directory; remove it first.")
+        raise GaudiError(f"{path} is not a directory; remove it first.")
 
 
 def _refuse_silence(mount: Mount) -> None:
@@ -67,8 +69,8 @@ def _refuse_silence(mount: Mount) -> None:
     except OSError as error:
         host, port = mount.server
         raise GaudiError(
-            f"{host} does not answer at port {port}, for {mount.path} ({error.strerror or error}); see whether it "
-            "serves NFS, and whether a firewall is between."
+            f"{host} does not answer at port {port}, for {mount.path} ({error.strerror or error}); check whether it "
+            "serves NFS, and whether a firewall is in between."
         ) from error
 
 

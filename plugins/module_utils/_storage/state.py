@@ -149,8 +149,8 @@ def _start(mount: Mount, unit: str, run: Run) -> None:
     log = run(["journalctl", "--unit", unit, "--lines", "20", "--no-pager", "--output", "cat"]).stdout.splitlines()
     said = [line for line in log if line.startswith("mount")]
     reason = (said or [last_line(done.stderr)])[-1].strip().rstrip(".")
-    lacking = " The client of Lustre is not here: name its packages in lustre_packages." if _no_lustre(mount) else ""
-    raise GaudiError(f"{mount.path} cannot be mounted ({reason}); `systemctl status '{unit}'` tells more.{lacking}")
+    lacking = " The Lustre client is not installed: name its packages in lustre_packages." if _no_lustre(mount) else ""
+    raise GaudiError(f"{mount.path} cannot be mounted ({reason}); `systemctl status '{unit}'` shows more.{lacking}")
 
 
 def _no_lustre(mount: Mount) -> bool:

@@ -107,7 +107,7 @@ def flag_sets(flags: Sequence[Choices]) -> list[dict[str, str]]:
 
 def _flag(name: str, values: object) -> Choices:
     if not NAME.fullmatch(name):
-        raise GaudiError(f"gaudi_tune_flags has {name!r}, which is no name of a variable; correct it.")
+        raise GaudiError(f"gaudi_tune_flags has {name!r}, which is not the name of a variable; correct it.")
     if not isinstance(values, Sequence) or isinstance(values, str) or not values:
         raise GaudiError(
             f"gaudi_tune_flags.{name} is {values!r}; give a list of values to try, null for not setting it."
@@ -127,12 +127,13 @@ def _parameter(name: str, spec: object, objective: str, built_in: bool) -> Param
     known = TRAINER.get(name) if built_in else None
     if built_in and known is None:
         raise GaudiError(
-            f"gaudi_tune_space.{name} is no parameter of the built-in trainer; use {', '.join(TRAINER)}, "
-            f"or set "
-            f"gaudi_training_command with {{{name}}} in it."
+            f"gaudi_tune_space.{name} is not a parameter of the built-in trainer; use {', '.join(TRAINER)}, "
+            f"or set gaudi_training_command with {{{name}}} in it."
         )
     if not NAME.fullmatch(name):
-        raise GaudiError(f"gaudi_tune_space has {name!r}, which is no name; use letters, digits and underscores.")
+        raise GaudiError(
+            f"gaudi_tune_space has {name!r}, which is not a valid name; use letters, digits and underscores."
+        )
     if built_in and name == "learning_rate" and objective == THROUGHPUT:
         raise GaudiError(
             "gaudi_tune_space.learning_rate does not change the speed; leave it out, or set gaudi_tune_objective loss."

@@ -232,9 +232,9 @@ def _check_placeholders(study: Study) -> None:
     unused = [one.name for one in study.space if f"{{{one.name}}}" not in text]
     if unused:
         raise GaudiError(
-            f"gaudi_training_command has no {{{unused[0]}}}; put it where gaudi_tune_space.{unused[0]} shall stand."
+            f"gaudi_training_command has no {{{unused[0]}}}; put it where gaudi_tune_space.{unused[0]} belongs."
         )
     if f"{{{MAX_STEPS}}}" not in text:
         raise GaudiError(
-            "gaudi_training_command has no {max_steps}; put it where the number of steps of a trial shall stand."
+            "gaudi_training_command has no {max_steps}; put it where the number of steps of a trial belongs."
         )

@@ -26,7 +26,7 @@ def values_of(study: Study, params: Mapping[str, Any], *, complete: bool = True)
     known = {one.name: one for one in (*study.space, *study.flags)}
     unknown = next((name for name in params if name not in known), None)
     if unknown is not None:
-        raise OutsideError(f"{_shown(unknown)} is no parameter of the study")
+        raise OutsideError(f"{_shown(unknown)} is not a parameter of the study")
     missing = next((name for name in known if complete and name not in params), None)
     if missing is not None:
         raise OutsideError(f"{missing} is missing")
@@ -44,14 +44,14 @@ def _value(study: Study, one: Parameter, value: Any) -> Any:
         for choice in one.values:
             if _kind(choice) == _kind(value) and choice == value:
                 return choice
-        raise OutsideError(f"{one.name} is {_shown(value)}, which is none of its choices")
+        raise OutsideError(f"{one.name} is {_shown(value)}, which is not one of its choices")
     if _kind(value) is not float or (one.whole and not isinstance(value, int)) or not _is_finite(value):
-        raise OutsideError(f"{one.name} is {_shown(value)}, which is no {'whole ' if one.whole else ''}number")
+        raise OutsideError(f"{one.name} is {_shown(value)}, which is not a {'whole ' if one.whole else ''}number")
     high = _most(study) if one.high is None else one.high
     if not one.low <= value <= high:
-        raise OutsideError(f"{one.name} is {_shown(value)}, which is not from {one.low:g} to {high:g}")
+        raise OutsideError(f"{one.name} is {_shown(value)}, which is not between {one.low:g} and {high:g}")
     if one.whole and (value - int(one.low)) % int(one.step or 1):
-        raise OutsideError(f"{one.name} is {_shown(value)}, which is no step of {one.step:g} from {one.low:g}")
+        raise OutsideError(f"{one.name} is {_shown(value)}, which is not a step of {one.step:g} from {one.low:g}")
     return value
 
 
@@ -75,4 +75,4 @@ def _is_finite(value: float) -> bool:
 
 def _shown(value: object) -> str:
     # Before all of an endless number is written out.
-    return "a number without end" if isinstance(value, int) and value.bit_length() > 63 else ascii(value)[:_SHOWN]
+    return "an infinite number" if isinstance(value, int) and value.bit_length() > 63 else ascii(value)[:_SHOWN]

@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""What a release would change on a node, and what stands in the way. Pure: inventory in, plan out."""
+"""What a release would change on a node, and what blocks it. Pure: inventory in, plan out."""
 
 from __future__ import annotations
 
@@ -131,7 +131,10 @@ def _firmware_obstacles(node: NodeInventory) -> Iterable[str]:
 
 def _remarks(node: NodeInventory, release: Release) -> Iterable[str]:
     if node.half_way:
-        yield f"An interrupted installation left {', '.join(node.half_way)} half way; the upgrade ends it first."
+        yield (
+            f"An interrupted installation left {', '.join(node.half_way)} half installed; the upgrade "
+            "completes it first."
+        )
     reported = sorted({version for version in node.spi.values() if version})
     target = release.firmware.get(node.generations[0], "") if len(node.generations) == 1 else ""
     if reported and target and reported != [target]:

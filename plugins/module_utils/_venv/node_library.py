@@ -75,7 +75,7 @@ def wanted(option: str, extras: Sequence[str], venv: str) -> NodeLibrary:
     chosen = tuple(sorted(set(extras)))
     if not option:
         if chosen:
-            raise GaudiError(f"extras has '{chosen[0]}', and no node library is wanted; {_FORMS} in node_library.")
+            raise GaudiError(f"extras has '{chosen[0]}', but no node library is wanted; {_FORMS} in node_library.")
         return NONE
     if option.startswith("/") and option.endswith(".whl"):
         return NodeLibrary(Path(option).as_uri(), chosen, option)
@@ -83,8 +83,8 @@ def wanted(option: str, extras: Sequence[str], venv: str) -> NodeLibrary:
     url = requirement.wanted.partition("@")[2].strip() if requirement and requirement.wanted.startswith("@") else ""
     if requirement is None or requirement.name != NAME or not _is_place(url):
         raise GaudiError(
-            f"node_library '{option}' is no place of a wheel, and a package index is never asked for {NAME}, which is "
-            f"on none; {_FORMS}.",
+            f"node_library '{option}' is not the location of a wheel, and {NAME} is on no package index, so none is "
+            f"asked; {_FORMS}.",
             option="node_library",
         )
     chosen = tuple(sorted({*chosen, *requirement.extras}))
@@ -110,8 +110,8 @@ def refuse_own_name(requirements: Sequence[str]) -> None:
     for requirement in requirements:
         if named_requirement(requirement).name == NAME:
             raise GaudiError(
-                f"requirements must not name {NAME} ('{requirement}'), which is on no package index; the node library "
-                "is what node_library says, with what extras names.",
+                f"requirements must not name {NAME} ('{requirement}'), which is on no package index; choose the node "
+                "library with node_library, and its extras with extras.",
                 option="requirements",
             )
 
@@ -158,7 +158,7 @@ def have(library: NodeLibrary, source: str) -> None:
     if library.brought and _digest(library.path) != library.sha256:
         if not source:
             raise GaudiError(
-                f"The node library {library.path} is not on this node yet; its controller brings it.",
+                f"The node library {library.path} is not on this node yet; the role copies it from the controller.",
                 missing_wheel=library.path,
             )
         _store(source, library)
@@ -171,7 +171,7 @@ def _store(source: str, library: NodeLibrary) -> None:
     digest = hashlib.sha256(content).hexdigest()
     if digest != library.sha256:
         raise GaudiError(
-            f"The node library that was brought to this node has the SHA-256 {digest}, not {library.sha256}; run again."
+            f"The node library that was copied to this node has the SHA-256 {digest}, not {library.sha256}; run again."
         )
     target = Path(library.path)
     with readable_by_all():

@@ -109,7 +109,7 @@ def _sites_pin(entry: str) -> tuple[str, Pin | None]:
     if match is None or not all(map(_HASH.match, hashes)) or (hashes and not match[2]) or "\n" in entry:
         raise GaudiError(
             f"pins has '{entry}'; write 'name==1.2', followed by ' --hash=sha256:<64 hex digits>' for each file that "
-            "may be taken, or a name alone to take its pin away.",
+            "may be taken, or a name alone to remove its pin.",
             option="pins",
         )
     name = normalized(match[1])

@@ -74,7 +74,7 @@ def failure(program: str, options: VenvOptions, done: CommandResult) -> GaudiErr
     said = first_error(lines)
     wrong = next((found[1] for found in map(_OTHER_FILE.match, lines) if found), "")
     if wrong:
-        said = f"{wrong} does not have the hash that it should have"
+        said = f"{wrong} does not have the expected hash"
     end = lines[-LAST_LINES:]
     sentence = f"{program} cannot fill the training environment {options.path}: {said}; {_remedy(lines, options)}."
     # pip masks an index's password itself, and no other address's.
@@ -91,7 +91,7 @@ def _remedy(lines: Sequence[str], options: VenvOptions) -> str:
     text = "\n".join(lines)
     index = options.index_url or "pip's own index"
     if "DO NOT MATCH THE HASHES" in text:
-        return f"{index} has another file than the one that is meant: find out who changed it, or correct pins"
+        return f"{index} has another file than the expected one: find out who changed it, or correct pins"
     if "require-hashes mode" in text:
         return "give each package that is named below with its version and its hashes in pins, or set hashes to false"
     if "No space left" in text:

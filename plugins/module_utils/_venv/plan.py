@@ -112,7 +112,7 @@ def asked_for(
     """Check the options, and derive what has to be installed; ``system`` is the node's, as in ``ubuntu-22.04``."""
     if not options.path.startswith("/") or options.path.rstrip("/").count("/") < 2:
         raise GaudiError(
-            f"path must be an absolute path of a directory of its own, not '{options.path}'.", option="path"
+            f"path must be an absolute path of a dedicated directory, not '{options.path}'.", option="path"
         )
     for option in ("packages_url", "bundle_url", "index_url"):
         if option == "packages_url" or getattr(options, option):
@@ -231,7 +231,7 @@ def faults(asked: Asked, stamp: Stamp | None, installed: Mapping[str, str]) -> l
 
 def _was(name: str, value: object) -> str:
     """A reason; some seventy pins would hide the others."""
-    return "pins were others" if name == "pins" else f"{name} was {value or 'nothing'}"
+    return "pins were different" if name == "pins" else f"{name} was {value or 'nothing'}"
 
 
 def keeps_content(asked: Asked, stamp: Stamp | None) -> bool:

@@ -71,8 +71,8 @@ def _check_line(line: str) -> None:
         if re.split(r"[\s=]", line)[0] in ALLOWED:
             return
         raise GaudiError(
-            f"requirements has '{line}', and where packages are from is the site's to say "
-            f"(gaudi_venv_index_url); of pip's options it may have {', '.join(ALLOWED)}, and -r FILE."
+            f"requirements has '{line}', but the site sets where packages come from (gaudi_venv_index_url); of pip's "
+            f"options, only these are allowed: {', '.join(ALLOWED)}, and -r FILE."
         )
     [specifier] = specifiers([line])
     refuse_own_name([specifier] if parse_requirement(specifier) else [])
@@ -102,8 +102,8 @@ def refuse_unknown_vendors(lines: Sequence[str], stack: Stack) -> None:
         name = named_requirement(line).name
         if name not in stack.frozen and (name.startswith(VENDORS) or name in KEPT):
             raise GaudiError(
-                f"requirements has '{line}', which comes with the training stack, and {stack.path} has none; take it "
-                "out, or install the stack with it first."
+                f"requirements has '{line}', which comes with the training stack, but {stack.path} has none; remove "
+                "it, or install the stack with it first."
             )
 
 
@@ -112,8 +112,8 @@ def refuse_replaced(wrong: Sequence[Sequence[str]], stack: Stack) -> None:
     if wrong:
         line, name, version = wrong[0]
         raise GaudiError(
-            f"requirements has '{line}', and {stack.path} has {name} {version}, which is never replaced: cards and "
-            "node library are for it. Take the version away, or ask for one that goes with it."
+            f"requirements has '{line}', and {stack.path} has {name} {version}, which is never replaced: the cards and "
+            "the node library need it. Remove the version, or ask for one that is compatible with it."
         )
 
 

@@ -91,7 +91,7 @@ def converge(options: ProgramOptions, run: Run, check_mode: bool) -> dict[str, o
         _refuse(lines, options, stack, run)
     if not check_mode:
         with exclusive(
-            "program packages", options.timeout, directory=options.state_directory, remedy="wait for its end"
+            "program packages", options.timeout, directory=options.state_directory, remedy="wait for it to finish"
         ):
             is_there = _is_there(path)
             if not is_there:

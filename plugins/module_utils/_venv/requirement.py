@@ -45,7 +45,8 @@ def named_requirement(text: str) -> Requirement:
     condition = text.partition(";")[2]
     if requirement is None or (condition and not _COMPARISON.search(condition)):
         raise GaudiError(
-            f"requirements has '{text}', which names no package; write 'name', 'name==1.2' or 'name @ URL'.",
+            f"requirements has '{text}', which is not the name of a package; write 'name', 'name==1.2' or 'name @ "
+            "URL'.",
             option="requirements",
         )
     return requirement

@@ -45,7 +45,7 @@ def converge(options: VenvOptions, run: Run, check_mode: bool, repository: Repos
         if check_mode:
             diff += differences(pending([pip_conf(wanted.options)]))
         else:
-            with exclusive(LOCK, options.timeout, directory=repository.directory, remedy="wait for its end"):
+            with exclusive(LOCK, options.timeout, directory=repository.directory, remedy="wait for it to finish"):
                 state = read(wanted.options)
                 if _reasons(wanted, state):
                     # What downloads and calls pip is half of the code, and most runs install nothing.
@@ -61,7 +61,7 @@ def converge(options: VenvOptions, run: Run, check_mode: bool, repository: Repos
     elif stamp:
         changes = pending(settings(wanted, stamp.wheels, stamp.unpinned))
         if changes and not check_mode:
-            with exclusive(LOCK, options.timeout, directory=repository.directory, remedy="wait for its end"):
+            with exclusive(LOCK, options.timeout, directory=repository.directory, remedy="wait for it to finish"):
                 changes = write_pending(settings(wanted, stamp.wheels, stamp.unpinned))
         diff = differences(changes)
     return {

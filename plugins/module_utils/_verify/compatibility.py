@@ -114,7 +114,7 @@ def firmware_obstacle(
 def _old_boot_firmware(rule: FirmwareRule, fit_versions: Sequence[str], release: Release) -> str | None:
     if version_key(release.version) <= version_key(rule.boot_fit_until):
         return f"the boot firmware of release {release.version}"
-    # A string without numbers is older than everything here, and so stands in the way too.
+    # A string without numbers is older than everything here, and so blocks too.
     old = next((fit for fit in fit_versions if _release_of(fit) <= version_key(rule.boot_fit_until)), None)
     return f"the boot firmware {old}" if old is not None else None
 
@@ -203,8 +203,7 @@ def _firmware(node: NodeFacts, release: Release) -> Iterable[_Finding]:
             yield _Finding(
                 UNKNOWN,
                 f"Release {release.version} works only with some SPI firmware of {_label(generation)}; the "
-                "version of these "
-                "cards can be read once a driver is loaded.",
+                "version of these cards can be read once a driver is loaded.",
             )
 
 

@@ -103,7 +103,7 @@ def _run_python(
         root_python(training.venv)
     if not owner:
         require_roots(training.flags, "flags", WITH_VARIABLES)
-        # Isolated: what stands in a variable of the flags, or lies where this happens to be started, is no module.
+        # Isolated: what is in a variable of the flags, or lies where this happens to be started, is no module.
         return run((root_python(training.venv), "-I", *words), timeout=_TORCH_TIMEOUT_S, env=flags)
     python = str(Path(os.path.realpath(training.venv), PYTHON))
     account, limits = account_of(owner, owner), torch_limits(training.device)

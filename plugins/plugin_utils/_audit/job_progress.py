@@ -16,7 +16,7 @@ JOB_PROGRESS = (
         JOB,
         measures.utilization,
         "ansible-playbook gaudi3.scale.show_training: where the time of a step goes",
-        missing="no supervisor has seen cards under the job",
+        missing="no supervisor has recorded the cards of the job",
         threshold=guide(0.85, LEAST, "of the time"),
         lists=(
             "Monitor GPU utilization (target: >85%)",
@@ -56,7 +56,7 @@ JOB_PROGRESS = (
         JOB,
         measures.gradient_norm,
         "write gradient_norm into the step lines of your program (docs/follow.md)",
-        missing="no step of the job tells gradient_norm",
+        missing="no step of the job reports gradient_norm",
         lists=("Verify gradient norms (detect instability)",),
     ),
     Item(
@@ -79,7 +79,7 @@ JOB_PROGRESS = (
         JOB,
         measures.of_step("samples_per_second"),
         "ansible-playbook gaudi3.scale.compare_settings against a stored baseline",
-        missing="the steps of the job count none",
+        missing="the steps of the job report none",
         target=(LEAST, "samples/s"),
         lists=(
             "- **Training Speed**: >1000 samples/second",

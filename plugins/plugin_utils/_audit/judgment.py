@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import quantity
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.item import CLUSTER, JOB, NODE, Item
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.measures import Facts
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.thresholds import SITE, Threshold
@@ -76,7 +77,7 @@ def _verdict(item: Item, measured: Measured | Unknown | None, threshold: Thresho
         return Passed(measured) if measured.value else Failed(measured, measured.seen)
     if threshold is None:
         unit = item.target[1] if item.target else ""
-        return Unknown(f"{measured.value:.4g} {unit} ({measured.seen}), and no target in gaudi_audit_targets")
+        return Unknown(f"{quantity(measured.value)} {unit} ({measured.seen}), and no target in gaudi_audit_targets")
     if threshold.is_met(measured.value):
         return Passed(measured)
-    return Failed(measured, f"{measured.value:.4g}, and {threshold.words} is asked for ({measured.seen})")
+    return Failed(measured, f"{quantity(measured.value)}, expected {threshold.words} ({measured.seen})")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalog.catalog import find_flag, other_program
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import rounded
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.results import HEALTHY, UNHEALTHY
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.verdicts import Measured, Unknown
 
@@ -61,7 +62,7 @@ def share(part: str) -> Measure:
         whole, spent = _real(seconds.get("step")), _real(seconds.get(part))
         if not whole or spent is None:
             return None
-        return Measured(spent / whole, f"{spent:.3g} s of {whole:.3g} s a step")
+        return Measured(spent / whole, f"{rounded(spent)} s of {rounded(whole)} s a step")
 
     return measure
 

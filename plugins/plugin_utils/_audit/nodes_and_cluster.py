@@ -114,7 +114,7 @@ NODES_AND_CLUSTER = (
         CLUSTER,
         measures.kept("baseline"),
         "ansible-playbook gaudi3.scale.save_baseline",
-        missing="no baseline is kept where gaudi_audit_baseline says",
+        missing="no qualification_baseline.json is kept in gaudi_report_target",
         lists=("Update benchmarks",),
     ),
     Item(

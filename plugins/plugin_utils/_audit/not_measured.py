@@ -24,7 +24,7 @@ NOT_MEASURED = (
             "- **Memory Efficiency**: >70% GPU memory utilization",
             "2. **Memory Inefficiency** (<90% utilization)",
         ),
-        "A full card is no faster one, and a batch at the edge ends without memory.",
+        "A full card is no faster, and a batch at the edge runs out of memory.",
         "probe_batch_size.yml, which keeps a margin",
     ),
     NotMeasured(
@@ -47,7 +47,7 @@ NOT_MEASURED = (
     ),
     NotMeasured(
         ("Use JIT compilation for inference", "4. **Slow Inference** (>100ms per request)"),
-        "Nothing here serves a model yet, and TorchScript is no way to a Gaudi card.",
+        "Nothing here serves a model yet, and TorchScript does not run on a Gaudi card.",
         "the vendor's build of vLLM",
     ),
     NotMeasured(
@@ -57,7 +57,7 @@ NOT_MEASURED = (
     ),
     NotMeasured(
         ("- **Convergence**: <50% of baseline training time",),
-        "How many steps a model needs is decided by data and settings, of which half is no property of a cluster.",
+        "How many steps a model needs depends on its data and its settings, not on the cluster.",
         "tune_training.yml, whose objective it may be",
     ),
     NotMeasured(
@@ -66,7 +66,7 @@ NOT_MEASURED = (
             "| CI Pipeline | <15 min | Full pipeline |",
             "- **Maintainability**: Readable and maintainable code",
         ),
-        "Of the development of your program, which a cluster does not see.",
+        "This concerns the development of your program, which a cluster does not see.",
         "your CI",
     ),
 )

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import written
 
 # The site's own; the vendor's documents; guides in circulation, which measured nothing on these cards.
 SITE, VENDOR, GUIDE = "site", "vendor", "guide"
@@ -26,7 +27,7 @@ class Threshold:
 
     def __post_init__(self) -> None:
         if not self.unit or self.provenance not in (SITE, VENDOR, GUIDE) or self.which not in (LEAST, MOST):
-            raise ValueError(f"{self} is no threshold: it needs a unit, a side and a source")
+            raise ValueError(f"{self} is not a threshold: it needs a unit, a side and a source")
 
     def is_met(self, value: float) -> bool:
         return value >= self.value if self.which == LEAST else value <= self.value
@@ -39,7 +40,7 @@ class Threshold:
     @property
     def words(self) -> str:
         who = {SITE: "your own target", VENDOR: "the vendor", GUIDE: "a guideline without a source"}[self.provenance]
-        return f"{self.which} {self.value:g} {self.unit} ({who})"
+        return f"{self.which} {written(self.value)} {self.unit} ({who})"
 
 
 def targets_of(given: Mapping[str, object], known: Mapping[str, object]) -> dict[str, float]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import quantity
+
 MIB, GIB = 1 << 20, 1 << 30
 
 
@@ -27,7 +29,7 @@ def probe_charts(host: str, result: Mapping[str, Any]) -> list[dict[str, Any]]:
         if trial["step_seconds"]:
             speeds[size] = min(speeds.get(size, float("inf")), size / trial["step_seconds"])
     marks = _marks(result)
-    full = [] if limit is None else [_mark("y", limit / unit, f"limit {limit / unit:.4g} {name}", "bad")]
+    full = [] if limit is None else [_mark("y", limit / unit, f"limit {quantity(limit / unit)} {name}", "bad")]
     charts = []
     if peaks:
         charts.append(_chart(f"Memory on {host}", f"most memory in use, {name}", peaks, [*full, *marks]))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Callable, Mapping, Sequence
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._batch.choice import GlobalBatch
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import quantity
 from ansible_collections.gaudi3.scale.plugins.module_utils._verify.fingerprint import field_differences
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._batch.probe_chart import probe_charts
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._batch.probe_inventory import (
@@ -163,7 +164,7 @@ def _without_outliers(size: int | None, strange: Mapping[str, str], results: Res
     if size is None or others is None or others <= size:
         return []
     names = " and ".join(strange)
-    return [f"without {names} all could run {others}; once mended, probe again with gaudi_batch_refresh=true"]
+    return [f"without {names} all could run {others}; once repaired, probe again with gaudi_batch_refresh=true"]
 
 
 def _limit(result: Mapping[str, Any]) -> int:
@@ -171,7 +172,7 @@ def _limit(result: Mapping[str, Any]) -> int:
 
 
 def _shared_sentence(shared: GlobalBatch) -> str:
-    rate = "" if shared.learning_rate is None else f"; learning rate {shared.learning_rate:.4g}"
+    rate = "" if shared.learning_rate is None else f"; learning rate {quantity(shared.learning_rate)}"
     return (
         f"{shared.global_batch} samples a step: {shared.batch_size} a rank and pass, {shared.accumulation_steps} "
         f"passes, {shared.world_size} ranks{rate}"

@@ -31,7 +31,7 @@ def probe_all(hosts: Sequence[str], probe: Probe, show: Callable[[str], None], *
             show(f"Searching on one node of each kind: {', '.join(plan.search)}.")
             results.update(probe(plan.search, None, False))
         elif plan.verify:
-            show(f"{', '.join(plan.verify)} are verifying batch size {plan.batch_size}.")
+            show(f"Verifying batch size {plan.batch_size} on {', '.join(plan.verify)}.")
             results.update(probe(plan.verify, plan.batch_size, False))
         else:
             break

@@ -14,14 +14,14 @@ import re
 OPTION = "gaudi_batch_write_group_vars"
 BEGIN, END = "# BEGIN probe_batch_size.yml", "# END probe_batch_size.yml"
 _BLOCK = re.compile(rf"^{re.escape(BEGIN)}$.*?^{re.escape(END)}$\n?", re.MULTILINE | re.DOTALL)
-# A key may stand in quotes.
+# A key may be in quotes.
 _OWN = re.compile(r"""^["']?(gaudi_training_(?:batch_size|accumulation_steps|learning_rate))["']?\s*:""", re.MULTILINE)
 
 
 def refusal(given: str, path: str, text: str) -> str:
     """Why the block cannot go into the file ``path``, which the operator named ``given`` and which has ``text``."""
     if "://" in given:
-        return f"{OPTION} {given}: a block of it is written, which takes a file on the controller; name one."
+        return f"{OPTION} {given}: a block is written into it, so it must be a file on the controller; name one."
     if text.startswith("$ANSIBLE_VAULT"):
         return f"{OPTION}: {path} is encrypted; name another file, beside it."
     own = list(dict.fromkeys(_OWN.findall(_BLOCK.sub("", text))))

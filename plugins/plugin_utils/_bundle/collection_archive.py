@@ -30,7 +30,7 @@ def archive(source: str, directory: str, run: Run) -> str:
     if Path(source, "MANIFEST.json").is_file():
         return _pack(Path(source), Path(directory))
     if not Path(source, "galaxy.yml").is_file():
-        raise GaudiError(f"source '{source}' is no collection: it has neither MANIFEST.json nor galaxy.yml.")
+        raise GaudiError(f"source '{source}' is not a collection: it has neither MANIFEST.json nor galaxy.yml.")
     with tempfile.TemporaryDirectory() as scratch:
         build = [*_GALAXY, "collection", "build", "--force", "--output-path", scratch, source]
         # Ansible wants UTF-8, and a Run has the plain locale, so that messages are English.

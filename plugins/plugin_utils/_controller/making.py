@@ -106,7 +106,7 @@ def _state(answer: Mapping[str, Any]) -> str:
 
 def _said(answer: Mapping[str, Any]) -> str:
     # A module that broke has its reason elsewhere.
-    message = answer.get("module_stderr") or answer.get("msg") or answer.get("exception", "it said nothing")
+    message = answer.get("module_stderr") or answer.get("msg") or answer.get("exception", "no message")
     said = "; ".join(str(part) for part in message) if isinstance(message, list) else str(message)
     detail = answer.get("response")
     return f"{said} {detail['json']}" if isinstance(detail, Mapping) and "json" in detail else said

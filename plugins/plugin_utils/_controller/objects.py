@@ -102,7 +102,7 @@ def _templates(site: Site, playbooks: Sequence[Playbook]) -> list[dict[str, Any]
     launch = next(one for one in playbooks if one.name == "launch_training")
     hosts = {"gaudi_training_hosts": f"{{{{ (gaudi_outcome_qualify_nodes | mandatory('{ALONE}')).ok_nodes }}}}"}
     qualified = {**_template(site, launch, hosts), "name": site.named(QUALIFIED)}
-    return [*templates, {**qualified, "description": "The same on the nodes that the workflow has found well before."}]
+    return [*templates, {**qualified, "description": "The same on the nodes that the workflow has found healthy."}]
 
 
 def _template(site: Site, playbook: Playbook, variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def _refuse_unknown_schedules(site: Site, playbooks: Sequence[Playbook]) -> None
         if known[name].needs:
             raise GaudiError(
                 f"gaudi_controller_schedules: {name} cannot run unattended, because {known[name].needs[0]} has to be "
-                "answered; take it out."
+                "answered; remove it."
             )
         if not str(rule).startswith("DTSTART"):
             raise GaudiError(

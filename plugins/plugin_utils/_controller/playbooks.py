@@ -60,12 +60,11 @@ def roles_of(playbook: Path) -> Iterator[tuple[str, str]]:
     for play in _read(playbook):
         if IMPORT_PLAYBOOK in play:
             yield from roles_of(playbook.with_name(play[IMPORT_PLAYBOOK]))
-        for role in play.get("roles", []):
-            yield role["role"].removeprefix(COLLECTION), "main"
-        for task in play.get("tasks", []):
-            if IMPORT_ROLE in task:
-                role = task[IMPORT_ROLE]
-                yield role["name"].removeprefix(COLLECTION), role.get("tasks_from", "main")
+        for listed in play.get("tasks", []):
+            for task in listed.get("block", [listed]):
+                if IMPORT_ROLE in task:
+                    role = task[IMPORT_ROLE]
+                    yield role["name"].removeprefix(COLLECTION), role.get("tasks_from", "main")
 
 
 def _playbook(meta: Path, playbook: Path, root: Path) -> Playbook:

@@ -48,8 +48,7 @@ def refuse_unasked(playbooks: Iterable[Playbook], defaults: Mapping[str, Any]) -
     unasked = sorted({*defaults} - asked)
     if unasked:
         raise GaudiError(
-            f"gaudi_controller_survey_defaults: no survey asks for {unasked[0]}; set it in the inventory, or "
-            "take it out."
+            f"gaudi_controller_survey_defaults: no survey asks for {unasked[0]}; set it in the inventory, or remove it."
         )
 
 

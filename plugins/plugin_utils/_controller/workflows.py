@@ -38,7 +38,7 @@ def workflows(site: Site, playbooks: Sequence[Playbook]) -> list[dict[str, Any]]
         _workflow(
             site,
             "Qualify, then launch",
-            "Each node measured, and a training on those that are well.",
+            "Each node measured, and a training on the healthy ones.",
             survey(launch, site.survey_defaults, site.variables),
             _qualified_launch(site, known),
         ),
@@ -46,7 +46,7 @@ def workflows(site: Site, playbooks: Sequence[Playbook]) -> list[dict[str, Any]]
 
 
 def _first_day(site: Site, known: Mapping[str, Playbook]) -> list[dict[str, Any]]:
-    title = "Go on without the nodes that the preflight has refused"
+    title = "Continue without the nodes that the preflight refused"
     return [
         _job(site, "preflight", known["preflight"].title, success_nodes=["site"], failure_nodes=["go-on"]),
         _approval(site, "go-on", title, success_nodes=["site"]),
@@ -64,7 +64,7 @@ def _upgrade(site: Site, known: Mapping[str, Playbook]) -> list[dict[str, Any]]:
         _job(site, "plan", known["plan_upgrade"].title, always_nodes=["begin"]),
         _approval(site, "begin", "Upgrade the canary, as planned", success_nodes=["canary"]),
         {**_job(site, "canary", upgrade, success_nodes=["go-on"]), **canary},
-        _approval(site, "go-on", "The canary has come through; upgrade all nodes", success_nodes=["rest"]),
+        _approval(site, "go-on", "The canary passed; upgrade all nodes", success_nodes=["rest"]),
         _job(site, "rest", upgrade),
     ]
 

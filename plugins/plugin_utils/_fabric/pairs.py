@@ -60,7 +60,7 @@ def mixed(looks: Looks) -> dict[str, str]:
     listed = "; ".join(f"{provider} on {', '.join(nodes)}" for provider, nodes in nodes_of.items())
     remedy = "repair the network of the minority, or set gaudi_fabric_provider for them in a separate group"
     return {
-        node: f"its network is {provider} ({looks[node]['reason']}), and not all have one: {listed}; {remedy}."
+        node: f"its network is {provider} ({looks[node]['reason']}), and not all have the same one: {listed}; {remedy}."
         for node, provider in found.items()
         if provider != most or count == second
     }
@@ -98,5 +98,5 @@ def _usable(look: Mapping[str, Any], provider: str) -> bool:
 def _network(look: Mapping[str, Any], provider: str) -> Mapping[str, Any]:
     """The node's word on a network; one of which it has none is none that it can use."""
     networks: Sequence[Mapping[str, Any]] = look["networks"]
-    unknown = {"provider": provider, "usable": False, "interface": "", "reason": "it says nothing about it"}
+    unknown = {"provider": provider, "usable": False, "interface": "", "reason": "it does not report it"}
     return next((one for one in networks if one["provider"] == provider), unknown)

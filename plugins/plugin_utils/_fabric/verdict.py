@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import rounded
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric.pairs import Looks, why_not
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric.rounds import Measured
 
@@ -69,6 +70,6 @@ def _advice(own: Mapping[str, Any], fastest: Mapping[str, Any]) -> str:
     flags = ", ".join(f"{name}: {value}" for name, value in fastest["flags"].items())
     also = f", and gaudi_flags_overrides: {{{flags}}}" if flags else ""
     return (
-        f"{fastest['provider']} carried {_bandwidth(fastest):.3g} GB/s where {own['provider']}, which is chosen, "
-        f"carried {_bandwidth(own):.3g}; find out why, or set gaudi_fabric_provider: {fastest['provider']}{also}."
+        f"{fastest['provider']} carried {rounded(_bandwidth(fastest))} GB/s where {own['provider']}, which is chosen, "
+        f"carried {rounded(_bandwidth(own))}; find out why, or set gaudi_fabric_provider: {fastest['provider']}{also}."
     )

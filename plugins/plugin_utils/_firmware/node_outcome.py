@@ -12,7 +12,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._rollout.registered i
 
 # What can be said of a node's tasks.
 EVENTS = ("begun", "ended", "failed", "not_resumed")
-BEGUN = {"state": "failed", "reason": "it was begun and did not come to its end."}
+BEGUN = {"state": "failed", "reason": "it was started and did not finish."}
 WRITTEN, FORESEEN, POWER_CYCLE = "written", "would be written", "power cycle needed"
 # States after which a round was tried in vain. A node that was refused has tried nothing.
 WRONG = ("failed", "unreachable")
@@ -48,7 +48,7 @@ def failed(failure: Mapping[str, Any], result: Mapping[str, Any], so_far: Mappin
 
 def not_resumed(failure: Mapping[str, Any]) -> dict[str, str]:
     """The scheduler did not take the node back."""
-    return {"state": "unchanged", "reason": f"it could not be given back: {message(failure)}"}
+    return {"state": "unchanged", "reason": f"it could not be resumed: {message(failure)}"}
 
 
 def stops(states: Mapping[str, str], batch: object) -> bool:

@@ -48,7 +48,7 @@ def in_order(nodes: Iterable[Node], path: str) -> list[Node]:
     for node in nodes:
         if not _NAME.fullmatch(node.name):
             raise GaudiError(
-                f"{path}: {node.name!r} is no name of a host; give it letters, digits, points and hyphens."
+                f"{path}: {node.name!r} is not a valid host name; use letters, digits, dots and hyphens only."
             )
         if not node.address:
             raise GaudiError(
@@ -57,11 +57,11 @@ def in_order(nodes: Iterable[Node], path: str) -> list[Node]:
         # It becomes a word of ssh's, where -oProxyCommand= would be an option.
         if not (is_address(node.address) or (_NAME.fullmatch(node.address) and not is_number(node.address))):
             raise GaudiError(
-                f"{path}: {node.name} has the address {node.address!r:.80}, which is no name of a host and no address; "
-                "correct it there."
+                f"{path}: {node.name} has the address {node.address!r:.80}, which is neither a host name nor an "
+                "address; correct it there."
             )
         if node.name in found:
-            raise GaudiError(f"{path}: two servers are called {node.name}; give each a name of its own.")
+            raise GaudiError(f"{path}: two servers are called {node.name}; give each a unique name.")
         found[node.name] = node
     if not found:
         raise GaudiError(
@@ -77,7 +77,7 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
 def records(document: Any, path: str) -> Iterator[Mapping[str, Any]]:
     """Each of a list of records; raises GaudiError where it is none."""
     if not isinstance(document, list) or not all(isinstance(one, dict) for one in document):
-        raise GaudiError(f"{path} is no list of records; write it by the command that docs/clouds.md names.")
+        raise GaudiError(f"{path} is not a list of records; create it with the command in docs/clouds.md.")
     yield from document
 
 

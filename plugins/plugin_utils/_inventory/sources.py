@@ -24,7 +24,9 @@ def terraform(document: Any, path: str, address: str, _tag: str) -> Iterator[Nod
     """Of ``terraform show -json`` or ``tofu show -json``: the instances of AWS and of IBM Cloud that have the cards."""
     root = document.get("values", {}).get("root_module") if isinstance(document, dict) else None
     if not isinstance(root, dict):
-        raise GaudiError(f"{path} is no state; write it by terraform show -json, after terraform apply.")
+        raise GaudiError(
+            f"{path} is not a Terraform state; create it with terraform show -json, after terraform apply."
+        )
     for resource in _resources(root):
         if resource.get("type") in _OF_TERRAFORM and isinstance(resource.get("values"), dict):
             node = _OF_TERRAFORM[resource["type"]](resource["values"], address)

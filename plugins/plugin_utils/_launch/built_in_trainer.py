@@ -14,8 +14,8 @@ from typing import Any, Optional
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 
 MODEL: Mapping[str, Any] = {"layers": 4, "width": 256, "heads": 4, "sequence_length": 256}
-# Of the file that says what the tokens are.
-MANIFEST, MANIFEST_BYTES = "manifest.json", 1 << 20
+# What is behind the path of the tokens in the name of the file that says what they are.
+MANIFEST, MANIFEST_BYTES = ".manifest.json", 1 << 20
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,13 @@ def refusal(trainer: BuiltInTrainer) -> str:
     """Why it has nothing to train on, or nothing."""
     if trainer.data and (trainer.text or trainer.text_upload):
         return (
-            f"gaudi_training_data {trainer.data} goes without gaudi_training_text and gaudi_training_text_upload; "
-            "leave one out, or empty it (gaudi_training_text: [])."
+            f"gaudi_training_data {trainer.data} cannot be combined with gaudi_training_text or "
+            "gaudi_training_text_upload; leave one out, or empty it (gaudi_training_text: [])."
         )
     if not trainer.data and not trainer.text:
         return (
             "gaudi_training_text is empty; name files or directories with text on the hosts, set gaudi_training_data "
-            "to a directory of prepared tokens, or set gaudi_training_command."
+            "to prepared tokens, or set gaudi_training_command."
         )
     return ""
 
@@ -117,6 +117,6 @@ def vocabulary_in(manifest: str) -> Optional[int]:
 def without_manifest(data: str, user: str, host: str) -> GaudiError:
     """The tokens are not there, or not for that account."""
     return GaudiError(
-        f"gaudi_training_data {data}: there is no {MANIFEST} that {user} can read on {host}; copy the whole directory "
-        "to every host, or make it there with gaudi3_scale data prepare."
+        f"gaudi_training_data {data}: there is no {data}{MANIFEST} that {user} can read on {host}; write one with "
+        f"gaudi3_scale data check --data {data}, and copy it to every host with the .bin and .idx."
     )

@@ -76,8 +76,8 @@ def order_refusal(job: JobHosts, listed: Sequence[str], variables: Mapping[str, 
     if not any(all(names <= {*variables.get(host, ())} for host in job.hosts) for names in _TOLD_BY_A_SOURCE):
         return ""
     return (
-        f"{job.option} has the order in which the inventory's source has told its servers, and ranks would change with "
-        "it; sort it, as inventories/aws_dl1/group_vars/gaudi.yml does, or name the hosts."
+        f"{job.option} is in the order in which the cloud returned its servers, and ranks would change with that "
+        "order; sort it, as inventories/aws_dl1/group_vars/gaudi.yml does, or list the hosts."
     )
 
 

@@ -124,7 +124,7 @@ def launch(
         _undo(job, ask, show, prepared, check_mode)
         raise
     for node, reason in begun["left_out"].items():
-        show(f"Going on without {node}: {reason}")
+        show(f"Continuing without {node}: {reason}")
     return {**begun, "answers": {**prepared, **begun["answers"]}}
 
 

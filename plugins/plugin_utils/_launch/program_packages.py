@@ -28,11 +28,11 @@ def requirements_text(path: Path, above: tuple[Path, ...] = ()) -> str:
     """
     path = path.resolve()
     if path in above or len(above) >= MOST_FILES:
-        raise GaudiError(f"requirements: {path} names itself with -r; take that line out.")
+        raise GaudiError(f"requirements: {path} includes itself with -r; remove that line.")
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise GaudiError(f"requirements: {path} cannot be read on the controller: {reason}; correct it.") from error
     if len(text) > MOST_BYTES:
         raise GaudiError(f"requirements: {path} has more than {MOST_BYTES} bytes; name a requirements file.")

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Union
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import rounded
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.blame import blame, expected_rate, is_bad
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.pair_rounds import rounds_of_pairs
 
@@ -71,7 +72,7 @@ class Search:
         for group, rate, told in zip(groups, rates, found):
             for node in group if told is Told.BAD else ():
                 others = " and ".join(other for other in group if other != node)
-                said = f"{rate:.3g} GB/s" if isinstance(rate, float) else "not at all"
+                said = f"{rounded(rate)} GB/s" if isinstance(rate, float) else "not at all"
                 self.evidence.setdefault(node, []).append(f"with {others}: {said}")
         return found
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import rounded
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.results import HEALTHY
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import (
     RefusedError,
@@ -68,7 +69,9 @@ def baseline_of(report: Any, path: str) -> dict[str, Any]:
         figures, kept = figures_of(data or {}), {name: (data or {})[name] for name in ("time", *SAME)}
         nodes = [name for name, node in (data or {})["nodes"].items() if node["state"] == HEALTHY]
     except (KeyError, TypeError, AttributeError) as error:
-        raise GaudiError(f"{path} is no report of qualify_nodes.yml; name one, or run that playbook first.") from error
+        raise GaudiError(
+            f"{path} is not a report of qualify_nodes.yml; name one, or run that playbook first."
+        ) from error
     if not figures:
         raise GaudiError(
             f"{path} has no figure of a healthy node; qualify the nodes first, and repair what it reports."
@@ -81,7 +84,7 @@ def taken_baseline(document: Any, path: str) -> dict[str, Any]:
     try:
         found: dict[str, Any] = BASELINE(document, "")
     except RefusedError as error:
-        raise GaudiError(f"{path} is no baseline: {error}; save one with save_baseline.yml.") from error
+        raise GaudiError(f"{path} is not a baseline: {error}; save one with save_baseline.yml.") from error
     return found
 
 
@@ -93,8 +96,8 @@ def regressions(data: Mapping[str, Any], baseline: Mapping[str, Any], most: floa
         if before and now < before * (1 - most):
             kind, *subject, figure = place.split(" ")
             sentence = (
-                f"{kind} {' '.join(subject)}: {figure} is {now:.3g}, {1 - now / before:.0%} below the {before:.3g} of "
-                f"the baseline of {baseline['time']}"
+                f"{kind} {' '.join(subject)}: {figure} is {rounded(now)}, {1 - now / before:.0%} below the "
+                f"{rounded(before)} of the baseline of {baseline['time']}"
             )
             for node in subject if kind == "pair" else subject[:1]:
                 found.setdefault(node, []).append(sentence)

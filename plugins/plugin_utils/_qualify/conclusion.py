@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.results import (
-    COULD_NOT_TELL,
     HEALTHY,
+    INCONCLUSIVE,
     UNHEALTHY,
     WATCH,
 )
@@ -60,7 +60,10 @@ def held_against(data: Mapping[str, Any], baseline: Mapping[str, Any], most: flo
     other = [name for name in SAME if baseline[name] != data[name]]
     if other:
         told = ", ".join(f"{name} {baseline[name]} and not {data[name]}" for name in other)
-        return {**data, "notes": [f"Nothing was compared with the baseline, which is of {told}; save a new one."]}
+        return {
+            **data,
+            "notes": [f"Nothing was compared with the baseline, which was made with {told}; save a new one."],
+        }
     lost = regressions(data, baseline, most)
     nodes = {
         name: {**node, "remarks": [*node["remarks"], *lost[name]], "action": node["action"] or WATCH}
@@ -81,8 +84,8 @@ def kept_out(data: Mapping[str, Any], share: float) -> tuple[list[str], str]:
         return bad, ""
     return [], (
         f"{len(bad)} of {len(data['nodes'])} nodes are unhealthy, more than the {most} that "
-        "gaudi_qualify_drain_share allows out of service, so none was taken out; check whether the nodes are at "
-        "fault, then raise it."
+        "gaudi_qualify_max_drained_fraction allows out of service, so none was taken out; check whether the nodes are "
+        "at fault, then raise it."
     )
 
 
@@ -106,5 +109,5 @@ def _node(one: NodeVerdict) -> dict[str, Any]:
 
 
 def _reason(one: NodeVerdict) -> str:
-    silent = "nothing was measured on it." if one.state == COULD_NOT_TELL else ""
+    silent = "nothing was measured on it." if one.state == INCONCLUSIVE else ""
     return " ".join(one.reasons) or silent

@@ -10,6 +10,7 @@ from dataclasses import replace
 from statistics import median
 from typing import Any, TypeVar
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import rounded
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.plan import SPARE_SECONDS
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.results import (
     ACTIONS,
@@ -31,9 +32,7 @@ Name = TypeVar("Name", str, tuple[str, str])
 BUSBW = "busbw_gb_per_s"
 # Of two values nobody can say which is the odd one.
 _FEWEST = 3
-_GOES_ON = (
-    "its self-test continues; run the playbook again to read the result, or allow more time with gaudi_qualify_timeout."
-)
+_GOES_ON = "its self-test continues; run the playbook again to read the result."
 _UNITS = {"matmul_tflops": "TFLOPS of products", "copy_gb_per_s": "GB/s of copies"}
 
 
@@ -120,7 +119,7 @@ def compute_outcomes(
 def _hanging(measured: Mapping[str, Measured]) -> dict[str, str]:
     """Node -> what the others did, of those whose time was over while that speaks against them."""
     seconds = [one.seconds for one in measured.values() if one.seconds is not None]
-    told = f"{len(seconds)} of {len(measured)} nodes finished the same in at most {max(seconds, default=0):.3g} s."
+    told = f"{len(seconds)} of {len(measured)} nodes finished the same in at most {rounded(max(seconds, default=0))} s."
     return {node: told for node, speaks in zip(measured, evidence([*measured.values()])) if speaks}
 
 
@@ -141,7 +140,8 @@ def _slow_cards(
     sentences: dict[str, tuple[str, ...]] = {}
     for (_group, name), values in rates.items():
         for (node, card), middle in slow(values, tolerance).items():
-            said = f"the card of {card} has {values[node, card]:.3g} {_UNITS[name]}, and the median is {middle:.3g}."
+            has = f"{rounded(values[node, card])} {_UNITS[name]}"
+            said = f"the card of {card} has {has}, and the median is {rounded(middle)}."
             sentences[node] = (*sentences.get(node, ()), said)
     return sentences
 
@@ -165,7 +165,8 @@ def collectives_outcomes(
         elif node not in rates:
             found[node] = Outcome(FAILED, (f"the all-reduce over its own cards: {result.why}",), action=ISOLATE)
         elif node in late:
-            said = f"the all-reduce over its own cards has {rates[node]:.3g} GB/s, and the median is {late[node]:.3g}."
+            middle = rounded(late[node])
+            said = f"the all-reduce over its own cards has {rounded(rates[node])} GB/s, and the median is {middle}."
             found[node] = Outcome(FAILED, (said,), figures, ISOLATE)
         else:
             found[node] = Outcome(PASSED, (), figures)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import rounded
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_collectives import (
     Collectives,
     GroupResult,
@@ -130,7 +131,7 @@ def told(groups: Sequence[tuple[str, ...]], rates: Sequence[float | None]) -> st
 
 
 def _range(rates: Sequence[float]) -> str:
-    ends = dict.fromkeys(f"{rate:.3g}" for rate in (rates[0], rates[-1]))
+    ends = dict.fromkeys(rounded(rate) for rate in (rates[0], rates[-1]))
     return " to ".join(ends)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import rounded
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.results import (
     AGAIN,
     FAILED,
@@ -108,7 +109,7 @@ def _told(pair: Pair, expected: float) -> str:
     names = " and ".join(pair.nodes)
     if pair.busbw is None:
         return f"the all-reduce over {names} failed: {pair.why}"
-    return f"the all-reduce over {names} has {pair.busbw:.3g} GB/s, and a good one has {expected:.3g}."
+    return f"the all-reduce over {names} has {rounded(pair.busbw)} GB/s, and a good one has {rounded(expected)}."
 
 
 @dataclass(frozen=True)
@@ -181,7 +182,7 @@ def _of_doubted(late: GroupResult, seconds: float | None) -> Outcome:
     limit = late.late.seconds if late.late else 0.0
     if seconds is None or seconds > QUICK * limit:
         return Outcome(UNKNOWN, (f"the all-reduce over a ring with it: {late.why}",), action=AGAIN)
-    said = f"the all-reduce over the ring ended in {seconds:.3g} s without it, and failed with it: {late.why}"
+    said = f"the all-reduce over the ring ended in {rounded(seconds)} s without it, and failed with it: {late.why}"
     return Outcome(FAILED, (said,), action=ISOLATE)
 
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.results import (
     ACTIONS,
-    COULD_NOT_TELL,
     FAILED,
     HEALTHY,
+    INCONCLUSIVE,
     UNHEALTHY,
     UNKNOWN,
     WATCH,
@@ -62,7 +62,7 @@ def node_verdict(stages: Mapping[str, Outcome], cards: Mapping[str, Mapping[str,
     outcomes = list(stages.values())
     failed = [one for one in outcomes if one.state == FAILED]
     unknown = [one for one in outcomes if one.state == UNKNOWN]
-    well = HEALTHY if outcomes and not unknown else COULD_NOT_TELL
+    well = HEALTHY if outcomes and not unknown else INCONCLUSIVE
     actions = [one.action for one in outcomes if one.action]
     return NodeVerdict(
         UNHEALTHY if failed else well,

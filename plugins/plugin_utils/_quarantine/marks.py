@@ -27,7 +27,7 @@ def read_marks(path: str) -> dict[str, str] | None:
     if found is None:
         return None
     if not isinstance(found, dict) or not all(isinstance(since, str) for since in found.values()):
-        raise GaudiError(f"{OPTION} {path} is no list of nodes with times; name another file, or remove it.")
+        raise GaudiError(f"{OPTION} {path} is not a list of nodes with times; name another file, or remove it.")
     return dict(found)
 
 

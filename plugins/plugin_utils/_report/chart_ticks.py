@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import written
+
 TICKS = 5
 # What a tick may be a multiple of, times a power of ten.
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
@@ -35,4 +37,4 @@ def ticks_around(low: float, high: float) -> list[float]:
 
 def tick_text(value: float) -> str:
     """``1,200`` and ``0.3``: no exponent, and nothing of the way in which a number was computed."""
-    return f"{value:,.10g}"
+    return written(value)

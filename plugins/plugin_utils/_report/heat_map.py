@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import rounded
+
 WIDTH, LEFT, TOP, RIGHT = 720, 150, 10, 24
 _MOST_CELL, _LEAST_CELL = 44, 5
 # Cells smaller than this have no number in them, and names of fewer pixels are not read.
@@ -68,7 +70,7 @@ def _cell(cell: Cell, side: float, largest: float) -> str:
         return drawn
     dark = not cell.bad and cell.value > _DARK * largest
     middle = f'x="{x + side / 2:.1f}" y="{y + side / 2 + 4:.1f}" text-anchor="middle"'
-    return f'{drawn}<text class="{"on-dark" if dark else "on-light"}" {middle}>{cell.value:.3g}</text>'
+    return f'{drawn}<text class="{"on-dark" if dark else "on-light"}" {middle}>{rounded(cell.value)}</text>'
 
 
 def _cross(x: float, y: float, side: float) -> str:

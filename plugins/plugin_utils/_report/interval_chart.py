@@ -27,7 +27,7 @@ _LONGEST_LABEL = 26
 class Bar:
     """One line of the chart; its numbers are above 0.
 
-    ``tone`` is plain, good or bad; without an estimate the ``note`` stands in its place.
+    ``tone`` is plain, good or bad; without an estimate the ``note`` is in its place.
     """
 
     label: str

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, Mapping, Sequence
 
@@ -20,8 +21,13 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.line_chart im
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.stacked_chart import Series, stacked_chart
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.text_table import cell_text
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 _PAGE = "page.html.j2"
+_NUMBER = re.compile(r"[-+]?([0-9]{1,3}(,[0-9]{3})+|[0-9]+)(\.[0-9]+)?( ?%)?")
+_LONGEST_NAME, _LONGEST_WORD = 40, 28
+# A table of more columns is printed on paper that lies.
+_UPRIGHT_COLUMNS = 8
 
 # Words that open a cell of a verdict; anything else is left in plain ink.
 _TONES = {
@@ -83,12 +89,13 @@ def report_page(
     it is shown in a frame that reaches neither this page nor the network.
     """
     pages = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined)
+    pages.filters["marked"] = _marked
     page = pages.get_template(_PAGE).render(
         title=title,
         subtitle=subtitle,
         policy=_policy(figures),
-        columns=columns,
-        rows=_cells(rows, columns),
+        paper=_paper([columns, *(section["columns"] for section in sections)]),
+        main=_table(rows, columns),
         notes=[one_line(note) for note in notes],
         charts=[{"title": chart["title"], "drawing": _chart(chart)} for chart in charts],
         intervals=[{"title": chart["title"], "drawing": _intervals(chart)} for chart in intervals],
@@ -98,8 +105,7 @@ def report_page(
         sections=[
             {
                 "title": section["title"],
-                "columns": section["columns"],
-                "rows": _cells(section["rows"], section["columns"]),
+                "table": _table(section["rows"], section["columns"]),
                 "notes": [one_line(note) for note in section["notes"]],
             }
             for section in sections
@@ -108,15 +114,57 @@ def report_page(
     return f"{page}\n"
 
 
+def _paper(tables: Sequence[Sequence[str]]) -> str:
+    return "A4" if max(map(len, tables)) <= _UPRIGHT_COLUMNS else "A4 landscape"
+
+
 def _policy(figures: str) -> str:
     """Scripts of figures, which write programs for the graphics card, may do in their frame what this page may."""
     return f"{content_policy([figures])} 'unsafe-eval'" if figures else content_policy([])
 
 
-def _cells(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> list[list[dict[str, str]]]:
-    """What each cell says, and its tone."""
-    texts = [[cell_text(row.get(column)) for column in columns] for row in rows]
-    return [[{"text": text, "tone": _tone(text)} for text in row] for row in texts]
+def _table(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> dict[str, Any]:
+    """What each cell says and how it looks; ``named``: whether the first column has names, which stay in one line."""
+    texts = [[cell_text(row.get(column), column) for column in columns] for row in rows]
+    numbers = [_is_number([row[place] for row in texts]) for place in range(len(columns))]
+    return {
+        "named": all(len(row[0]) <= _LONGEST_NAME for row in texts if row),
+        "heads": [{"text": column, "number": number} for column, number in zip(columns, numbers)],
+        "rows": [
+            [{"text": text, "look": "number" if number else _look(text)} for text, number in zip(row, numbers)]
+            for row in texts
+        ],
+    }
+
+
+def _look(text: str) -> str:
+    """The tone of a verdict, and whether a word is so long that it has to be broken."""
+    words = (_tone(text), "long" if any(len(word) > _LONGEST_WORD for word in re.split(r"[\s/]", text)) else "")
+    return " ".join(filter(None, words))
+
+
+def _is_number(texts: Sequence[str]) -> bool:
+    """Whether a column has numbers and missing values only."""
+    there = [text for text in texts if text != cell_text(None)]
+    return bool(there) and all(map(_NUMBER.fullmatch, there))
+
+
+def _marked(text: str) -> Markup:
+    """With what stands between backticks, such as a command, as code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return _breakable(text)
+    said = (
+        Markup("<code>{}</code>").format(_breakable(one)) if odd % 2 else _breakable(one)
+        for odd, one in enumerate(parts)
+    )
+    return Markup("").join(said)
+
+
+def _breakable(text: str) -> Markup:
+    """Long paths may go on in the next line behind a slash."""
+    has_long = any(len(word) > _LONGEST_WORD for word in text.split())
+    return escape(text).replace("/", Markup("/<wbr>")) if has_long else escape(text)
 
 
 def _tone(text: str) -> str:

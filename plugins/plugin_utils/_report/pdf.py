@@ -12,9 +12,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiE
 
 # Pages are for a screen of any width and either light; paper is white and has edges.
 _PAPER = """
-@page { size: A4; margin: 16mm 14mm; @bottom-right { content: counter(page) " / " counter(pages); font-size: 8pt } }
-:root { color-scheme: light } body { margin: 0; padding: 0; max-width: none; font-size: 10pt }
-td:first-child { white-space: normal } h2, h3 { break-after: avoid } tr, svg, .legend { break-inside: avoid }
+@page { @bottom-right { content: counter(page) " / " counter(pages); font-size: 8pt } }
 """
 
 # WeasyPrint gives a drawing nothing of its page's style: the same in light, with no variables.

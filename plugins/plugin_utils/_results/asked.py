@@ -6,19 +6,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.earlier_failure import NOT_KNOWN
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.junit import Case
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What a report is made of. ``hosts`` have, in the order of the table, those variables that its kind reads."""
+    """What a report is made of. ``hosts`` have, in the order of the table, those variables that its kind reads, and
+    ``failures`` a sentence for those of them on which a task failed before."""
 
     hosts: Mapping[str, Mapping[str, Any]]
     given: Mapping[str, Any]
     check_mode: bool
+    failures: Mapping[str, str] = field(default_factory=dict)
+
+    def why_nothing(self, host: str) -> str:
+        """Why the host has no result."""
+        return self.failures.get(host) or NOT_KNOWN + "."
+
+    def why_no_result(self, result: Mapping[str, Any], otherwise: str) -> str:
+        """Why a task for all hosts has no result: its own message, else that of a host on which one failed before."""
+        first = next((f"{host}: {why}" for host, why in self.failures.items() if host in self.hosts), "")
+        return str(result.get("msg") or " ".join(filter(None, [otherwise, first or f"On each host {NOT_KNOWN}."])))
 
     def results(self, variable: str) -> dict[str, Mapping[str, Any]]:
         """Host to what was registered there, of the hosts that have it."""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -28,7 +29,7 @@ def audit_cluster_kind(asked: Asked) -> Made:
     """What one task has judged. A refusal where an item failed."""
     found: Mapping[str, Any] = next(iter(asked.results(AUDITED).values()), {})
     if "answers" not in found:
-        said = str(found.get("msg") or "Nothing was evaluated; see the failed task above.")
+        said = asked.why_no_result(found, "Nothing was evaluated.")
         return Made({"title": "Audit", "columns": ["item"], "rows": []}, {"ok": False}, refusal=said, cases=[])
     answers = sorted(found["answers"], key=lambda one: _ORDER.index(_word(one)))
     counts = {word: sum(_word(one) == word for one in answers) for word in _ORDER}
@@ -44,7 +45,11 @@ def audit_cluster_kind(asked: Asked) -> Made:
                     "title": "In the checklists, but not measured",
                     "columns": ["asked", "why not", "instead"],
                     "rows": [
-                        {"asked": "; ".join(one["asked"]), "why not": one["why"], "instead": one["instead"]}
+                        {
+                            "asked": "; ".join(map(_plain, one["asked"])),
+                            "why not": one["why"],
+                            "instead": one["instead"],
+                        }
                         for one in found["not_measured"]
                     ],
                     "on_screen": False,
@@ -56,6 +61,12 @@ def audit_cluster_kind(asked: Asked) -> Made:
         refusal="; ".join(failed) + "." if failed else "",
         cases=[_case(one) for one in answers],
     )
+
+
+def _plain(line: str) -> str:
+    """A line of a checklist, which is Markdown, in words: without list marks and stars, the cells of a table apart."""
+    cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+    return re.sub(r"^([-*]|[0-9]+\.) +", "", ", ".join(cells)).replace("**", "")
 
 
 def _word(one: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import rounded, written
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric.verdict import (
     NOT_MEASURED,
     NOT_OK,
@@ -55,8 +56,11 @@ def nodes_of(asked: Asked) -> dict[str, Mapping[str, Any]]:
     """The verdict of each node, in the order of the table. One task has it for all, so each host has all."""
     results = asked.results(MEASURED).values()
     found = {node: verdict for result in results for node, verdict in (result.get("nodes") or {}).items()}
-    absent = {"state": NOT_MEASURED, "reason": "it was not measured; see the failed task above.", "rows": []}
-    return {host: found.get(host, absent) for host in asked.hosts}
+    return {host: found.get(host) or _absent(asked.why_nothing(host)) for host in asked.hosts}
+
+
+def _absent(why: str) -> dict[str, Any]:
+    return {"state": NOT_MEASURED, "reason": f"it was not measured: {why}", "rows": []}
 
 
 def _rows(node: str, found: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -76,7 +80,7 @@ def _row(label: str, found: Mapping[str, Any], row: Mapping[str, Any]) -> dict[s
     return {
         "nodes": label,
         "network": f"{row['provider']} (chosen)" if chosen else row["provider"],
-        **{_column(size["bytes"]): f"{size['busbw_gb_per_s']:.3g}" for size in row["sizes"]},
+        **{_column(size["bytes"]): rounded(size["busbw_gb_per_s"]) for size in row["sizes"]},
         "flags": " ".join(f"{name}={value}" for name, value in row["flags"].items()),
         "verdict": found["state"] if chosen else "failed" if row["why"] else _beside(row, found),
     }
@@ -98,7 +102,7 @@ def _sentences(nodes: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 def _column(size: int) -> str:
     number, unit = (size / KIBIBYTE, "KiB") if size < MEBIBYTE else (size / MEBIBYTE, "MiB")
-    return f"GB/s at {number:g} {unit}"
+    return f"GB/s at {written(number)} {unit}"
 
 
 def _curves(nodes: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ def cap_power_kind(asked: Asked) -> Made:
     results = asked.results(CAPPED)
     answers = {host: results.get(host, {}) for host in asked.hosts}
     states = {host: _state(answer) for host, answer in answers.items()}
-    reasons = {host: _reason(answer) for host, answer in answers.items() if states[host] != OK}
+    reasons = {host: _reason(answer, asked.why_nothing(host)) for host, answer in answers.items() if states[host] != OK}
     # An inventory may have another limit for some nodes.
     watts = sorted({str(answer["watts"]) for answer in answers.values() if "watts" in answer})
     wanted = f": {', '.join(watts)} W" if watts else ""
@@ -58,8 +58,8 @@ def _state(answer: Mapping[str, Any]) -> str:
     return NOT_TAKEN if "cards" in answer else NOT_SET
 
 
-def _reason(answer: Mapping[str, Any]) -> str:
-    return str(answer.get("msg") or "It was not reached; see the failed task above.")
+def _reason(answer: Mapping[str, Any], why_nothing: str) -> str:
+    return str(answer.get("msg") or f"It has no result: {why_nothing}")
 
 
 def _rows(host: str, answer: Mapping[str, Any], state: str, check_mode: bool) -> list[dict[str, Any]]:

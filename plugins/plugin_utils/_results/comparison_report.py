@@ -11,6 +11,7 @@ from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._compare.comparison import BASE
 from ansible_collections.gaudi3.scale.plugins.module_utils._compare.verdict import CHANGES_LOSS, FAILED, HELPS, HURTS
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import quantity
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.comparison_kept import Results, answered, helpful
 
 COLUMNS = ("setting", "node", "verdict", "samples/s ratio", "step time ratio", "samples/s", "memory", "loss")
@@ -82,13 +83,13 @@ def _interval(one: Mapping[str, float] | None) -> str | None:
 def _memory(peak: float | None, ratio: float | None) -> str | None:
     if peak is None:
         return None
-    return f"{peak / _MIB:.0f} MiB" + ("" if ratio is None else f" ({ratio - 1:+.1%})")
+    return f"{peak / _MIB:,.0f} MiB" + ("" if ratio is None else f" ({ratio - 1:+.1%})")
 
 
 def _loss(loss: float | None, change: float | None) -> str | None:
     if loss is None:
         return None
-    return f"{loss:.4g}" + ("" if change is None else f" ({change:+.2%})")
+    return quantity(loss) + ("" if change is None else f" ({change:+.2%})")
 
 
 def _method(nodes: Results) -> list[str]:
@@ -167,7 +168,7 @@ def _slow_nodes(nodes: Results, tolerance: float) -> list[str]:
     best = statistics.median(known.values()) if len(known) >= _NODES_FOR_AN_OUTLIER else max(known.values())
     than = "the nodes' median" if len(known) >= _NODES_FOR_AN_OUTLIER else "the other node"
     return [
-        f"{host} is slow: its base makes {1 - rate / best:.1%} fewer samples/s than {than}; look at it with verify.yml"
+        f"{host} is slow: its base makes {1 - rate / best:.1%} fewer samples/s than {than}; check it with verify.yml"
         for host, rate in known.items()
         if rate < (1 - tolerance) * best
     ]

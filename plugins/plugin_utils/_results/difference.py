@@ -30,11 +30,10 @@ def node_difference(
     facts = {host: result["facts"] for host, result in results.items() if "facts" in result}
     if node not in facts:
         result = results.get(node, {})
-        why = "unreachable" if result.get("unreachable") else "not looked at"
+        why = "unreachable" if result.get("unreachable") else "not inspected"
         raise GaudiError(
-            f"Nothing is known about {node}: it was {why} "
-            f"({str(result.get('msg') or 'no reason given').strip()}); check "
-            "that it is in gaudi_hosts and reachable, and run again."
+            f"Nothing is known about {node}: it was {why} ({str(result.get('msg') or 'no reason given').strip()}); "
+            "check that it is in gaudi_hosts and reachable, and run again."
         )
     group = {
         host: one

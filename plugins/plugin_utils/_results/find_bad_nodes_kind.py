@@ -8,19 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import rounded
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.hosts_file import hosts_file
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.junit import FAILED, PASSED, UNKNOWN, Case
 
 SEARCHED = "gaudi_qualify_find_result"
-OK, BAD, COULD_NOT_TELL = "ok", "failed", "inconclusive"
+OK, BAD, INCONCLUSIVE = "ok", "failed", "inconclusive"
 
 
 def find_bad_nodes_kind(asked: Asked) -> Made:
     """What one task has found for all hosts."""
     found: Mapping[str, Any] = next(iter(asked.results(SEARCHED).values()), {})
     if "measured" not in found:
-        said = str(found.get("msg") or "The nodes were not measured; see the failed task above.")
+        said = asked.why_no_result(found, "The nodes were not measured.")
         title, refusal = "The search for faulty nodes", "" if asked.check_mode else said
         return Made({"title": title, "columns": ["node"], "rows": []}, {"ok": False}, refusal=refusal, cases=[])
     states = {host: _state(host, found) for host in asked.hosts}
@@ -58,7 +59,7 @@ def find_bad_nodes_kind(asked: Asked) -> Made:
     )
 
 
-_CASES = {OK: PASSED, BAD: FAILED, COULD_NOT_TELL: UNKNOWN}
+_CASES = {OK: PASSED, BAD: FAILED, INCONCLUSIVE: UNKNOWN}
 # More nodes in a group than a line has place for.
 _MANY = 9
 
@@ -66,12 +67,12 @@ _MANY = 9
 def _state(host: str, found: Mapping[str, Any]) -> str:
     if host in found["bad"]:
         return BAD
-    return OK if host in found["good"] else COULD_NOT_TELL
+    return OK if host in found["good"] else INCONCLUSIVE
 
 
 def _reason(host: str, found: Mapping[str, Any]) -> str:
     if host in found["bad"]:
-        return f"{'; '.join(found['bad'][host])}, and a good group has {found['expected']:.3g} GB/s."
+        return f"{'; '.join(found['bad'][host])}, and a good group has {rounded(found['expected'])} GB/s."
     return str(found["unknown"].get(host, "it was not measured."))
 
 

@@ -66,6 +66,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.upgrade_repo
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.upgrade_row import RESULT as UPGRADED
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.upgrade_row import upgrade_failure, upgrade_row
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.verdict_row import (
+    APPLIED,
     FACTS,
     LAYERS,
     RESTART,
@@ -96,18 +97,30 @@ UNTOUCHED = " (check mode: nothing was changed)"
 
 
 def _verdict(asked: Asked) -> Made:
+    """``given``: the hosts that ``failed`` in an earlier play, whether this run has ``verified`` its nodes (default: it
+    has), and further values for each row."""
+    further = {"failed": (), "verified": True, **asked.given}
+    failed, verified = further.pop("failed"), further.pop("verified")
     clocks = judge_clocks(clocks_of(asked.results(result_of("verify"))))
-    rows = [verdict_row(host, clocks.off.get(node, "")) for node, host in asked.hosts.items()]
+    rows = [
+        verdict_row(
+            host,
+            clocks.off.get(node, ""),
+            ends_at_verify=verified or node in failed,
+            why_nothing=asked.why_nothing(node),
+        )
+        for node, host in asked.hosts.items()
+    ]
     return Made(
         {
             "title": f"What was found{UNTOUCHED}" if asked.check_mode else "Verdict",
             "columns": VERDICT_COLUMNS,
-            "rows": [{**row, **asked.given} for row in rows],
+            "rows": [{**row, **further} for row in rows],
             "notes": [*_reasons(rows), *clocks.notes, *VERDICT_LEGEND],
         },
         {
             "nodes": {row["node"]: row["verdict"] for row in rows},
-            "good": ["ok", RESTART],
+            "good": ["ok", RESTART, *(row["verdict"] for row in rows if str(row["verdict"]).startswith(APPLIED))],
             "words": {"restart_nodes": [row["node"] for row in rows if row["verdict"] == RESTART]},
         },
     )
@@ -184,7 +197,7 @@ def _upgrade_firmware(asked: Asked) -> Made:
             "title": f"Card firmware{untouched if accepted else ' (no version accepted, nothing was changed)'}",
             "columns": ["node", "rack", "cards", "board", "before", "after" if accepted else "published", "state"],
             "rows": rows,
-            "notes": list(dict.fromkeys(_reasons(rows))),
+            "notes": _reasons(rows),
         },
         {"nodes": {host: "failed" if host in reasons else "ok" for host in asked.hosts}},
         reasons=reasons,
@@ -192,7 +205,12 @@ def _upgrade_firmware(asked: Asked) -> Made:
 
 
 def _reasons(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    return [row["reason"] for row in rows if row["reason"]]
+    """Each reason once, after the names of all nodes that have it: 64 nodes often fail by the same."""
+    nodes: dict[str, list[str]] = {}
+    for row in rows:
+        if row["reason"]:
+            nodes.setdefault(str(row["reason"]).removeprefix(f"{row['node']}: "), []).append(str(row["node"]))
+    return [f"{', '.join(dict.fromkeys(names))}: {reason}" for reason, names in nodes.items()]
 
 
 KINDS = {

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import quantity
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import (
     Kind,
     number,
@@ -98,7 +99,8 @@ def _below(name: str, least: float, lines: Sequence[Mapping[str, Any]]) -> str:
         return f"{name} was not measured, and its floor is {least:g} GB/s."
     if line["busbw_gb_per_s"] >= least:
         return ""
-    return f"{name} carried {line['busbw_gb_per_s']:.4g} GB/s at {line['bytes']} bytes, below the minimum of {least:g}."
+    carried = quantity(line["busbw_gb_per_s"])
+    return f"{name} carried {carried} GB/s at {line['bytes']:,} bytes, below the minimum of {least:g}."
 
 
 def _row(line: Mapping[str, Any], floors: Mapping[str, float]) -> dict[str, Any]:
@@ -108,9 +110,9 @@ def _row(line: Mapping[str, Any], floors: Mapping[str, float]) -> dict[str, Any]
         "collective": line["collective"],
         "bytes": line["bytes"],
         "calls": line.get("repeats", ""),
-        "time (us)": f"{line['seconds'] * 1e6:.4g}",
-        "algbw (GB/s)": f"{line['algbw_gb_per_s']:.4g}",
-        "busbw (GB/s)": f"{line['busbw_gb_per_s']:.4g}",
+        "time (us)": quantity(line["seconds"] * 1e6),
+        "algbw (GB/s)": quantity(line["algbw_gb_per_s"]),
+        "busbw (GB/s)": quantity(line["busbw_gb_per_s"]),
         "verdict": verdict,
     }
 

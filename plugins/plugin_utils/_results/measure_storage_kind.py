@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import quantity, rounded
 from ansible_collections.gaudi3.scale.plugins.module_utils._storage.fio import RANDOM_READ, READ, WRITE
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.junit import FAILED, PASSED, UNKNOWN, Case
@@ -25,7 +26,7 @@ def measure_storage_kind(asked: Asked) -> Made:
     """What one task has measured on all hosts. A refusal where a need is not met."""
     found: Mapping[str, Any] = next(iter(asked.results(MEASURED).values()), {})
     if not found.get("rates"):
-        said = str(found.get("msg") or "Nothing was measured; see the failed task above.")
+        said = asked.why_no_result(found, "Nothing was measured.")
         refusal = "" if asked.check_mode else said
         return Made({"title": "Storage", "columns": ["node"], "rows": []}, {"ok": False}, refusal=refusal, cases=[])
     rates, failed = found["rates"], found["failed_nodes"]
@@ -67,8 +68,8 @@ def _row(host: str, rates: Mapping[str, Mapping[str, Any]], is_unmeasured: bool)
         "write (MB/s)": _megabytes(written["bytes_per_s"]),
         "read (MB/s)": _megabytes(read["bytes_per_s"]),
         "random read (MB/s)": _megabytes(random["bytes_per_s"]),
-        "IOPS": f"{random['iops']:.4g}",
-        "p99 (ms)": f"{random['p99_s'] * 1e3:.3g}",
+        "IOPS": quantity(random["iops"]),
+        "p99 (ms)": rounded(random["p99_s"] * 1e3),
         "verdict": OK,
     }
 
@@ -83,4 +84,4 @@ def _together(rates: Mapping[str, float]) -> dict[str, Any]:
 
 
 def _megabytes(rate: float) -> str:
-    return f"{rate / 1e6:.4g}"
+    return quantity(rate / 1e6)

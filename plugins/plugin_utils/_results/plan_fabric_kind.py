@@ -100,7 +100,7 @@ def _answers(asked: Asked) -> tuple[dict[str, Any], dict[str, str]]:
     answers, silent = {}, {}
     results = asked.results(INFO)
     for host in asked.hosts:
-        result = results.get(host, {"msg": "it was not looked at"})
+        result = results.get(host, {"msg": "it was not inspected"})
         if result.get("failed") or result.get("unreachable") or "ports" not in result:
             why = str(result.get("msg") or "no reason given").strip().partition("\n")[0]
             silent[host] = f"unreachable: {why}" if result.get("unreachable") else why

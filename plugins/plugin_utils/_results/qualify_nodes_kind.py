@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import rounded
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.results import (
-    COULD_NOT_TELL,
     FAILED,
     HEALTHY,
+    INCONCLUSIVE,
     PASSED,
     UNHEALTHY,
 )
@@ -31,9 +32,9 @@ def qualify_nodes_kind(asked: Asked) -> Made:
     result: Mapping[str, Any] = next(iter(asked.results(QUALIFIED).values()), {})
     data = result.get("data")
     if not data:
-        said = str(result.get("msg") or "The nodes were not measured; see the failed task above.")
+        said = asked.why_no_result(result, "The nodes were not measured.")
         return Made({"title": "Qualification", "columns": ["node"], "rows": []}, {"ok": False}, refusal=said, cases=[])
-    nodes = {host: data["nodes"].get(host) or _absent() for host in asked.hosts}
+    nodes = {host: data["nodes"].get(host) or _absent(asked.why_nothing(host)) for host in asked.hosts}
     shown = [stage for stage in STAGES if any(stage in node["stages"] for node in nodes.values())]
     when = f"Qualified at {data['time']}, level {data['level']}."
     title = f"Qualification, level {data['level']}"
@@ -58,12 +59,11 @@ def qualify_nodes_kind(asked: Asked) -> Made:
     )
 
 
-_STATES = (HEALTHY, UNHEALTHY, COULD_NOT_TELL)
+_STATES = (HEALTHY, UNHEALTHY, INCONCLUSIVE)
 
 
-def _absent() -> dict[str, Any]:
-    why = "it did not respond, or failed before; see above."
-    return {"state": COULD_NOT_TELL, "action": "", "reasons": [why], "remarks": [], "stages": {}, "cards": {}}
+def _absent(why: str) -> dict[str, Any]:
+    return {"state": INCONCLUSIVE, "action": "", "reasons": [why], "remarks": [], "stages": {}, "cards": {}}
 
 
 def _row(name: str, node: Mapping[str, Any], shown: Sequence[str]) -> dict[str, Any]:
@@ -74,9 +74,9 @@ def _row(name: str, node: Mapping[str, Any], shown: Sequence[str]) -> dict[str, 
 
 def _cell(stage: Mapping[str, Any]) -> str:
     rate = stage["figures"].get("busbw_gb_per_s")
-    told = f": {rate:.3g} GB/s" if rate else ""
+    told = f": {rounded(rate)} GB/s" if rate else ""
     tokens = stage["figures"].get("tokens_per_second")
-    return f"{_WORDS[stage['state']]}{told}" + (f": {tokens:.3g} tokens/s" if tokens else "")
+    return f"{_WORDS[stage['state']]}{told}" + (f": {rounded(tokens)} tokens/s" if tokens else "")
 
 
 def _sentences(nodes: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -98,7 +98,7 @@ def _links(data: Mapping[str, Any]) -> list[str]:
 def _summary(data: Mapping[str, Any]) -> list[str]:
     counted = f"{len(data['hosts'])} hosts" + (f" and {len(data['spares'])} spares" if data["spares"] else "")
     rate = data["ring"]["busbw_gb_per_s"]
-    ring = f"; an all-reduce over all of the ring has {rate:.3g} GB/s" if rate else ""
+    ring = f"; an all-reduce over all of the ring has {rounded(rate)} GB/s" if rate else ""
     took = ", ".join(f"{stage} {seconds:.0f} s" for stage, seconds in data["seconds"].items())
     hosts = [f"{counted} for the next job{ring}"] if data["hosts"] else []
     return [*hosts, f"took {took}"] if took else hosts

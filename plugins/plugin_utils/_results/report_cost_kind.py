@@ -26,6 +26,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._cost.prices import P
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._follow.history import merge
 from ansible_collections.gaudi3.scale.plugins.module_utils._follow.json_lines import mapping_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import quantity, rounded
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_page import clock
 
@@ -35,6 +36,7 @@ MEASURED, ENTERED = "measured", "entered"
 PARTS = ("nodes", "energy")
 # Nodes begin and end a launch within this of each other; where it is more, one of them was not in all of it.
 TOGETHER_S = 60.0
+_PART_OF_A_CENT = 1e-9
 
 
 def report_cost_kind(asked: Asked) -> Made:
@@ -177,8 +179,8 @@ def _time_rows(course: Course, measured: Measured) -> Iterator[dict[str, Any]]:
     yield _row("nodes", measured.nodes, MEASURED)
     yield _row("counted steps", f"{course.steps:,}", MEASURED)
     if course.tokens is not None:
-        yield _row("tokens", f"{course.tokens:,.0f}", f"{MEASURED}: tokens of a step, times the counted steps")
-        yield _row("tokens/s over the whole run", f"{course.tokens_per_second:,.0f}", MEASURED)
+        yield _row("tokens", f"{course.tokens:,.0f}", f"{MEASURED}: tokens per step × counted steps")
+        yield _row("tokens/s over the whole run", quantity(course.tokens_per_second or 0.0), MEASURED)
     yield _row("in steps", _share(course.stepping_seconds, course.seconds), MEASURED)
     yield _row(
         "in repeated steps", _share(course.lost_seconds, course.seconds), f"{MEASURED}; restarts: {course.restarts}"
@@ -197,19 +199,19 @@ def _energy_rows(given: Mapping[str, Any], measured: Measured, bill: Bill, price
     yield _row("energy", f"{bill.kwh:,.1f} kWh", f"{MEASURED}: {what}")
     yield _row("its gaps", f"{measured.gap:.1%}", f"{MEASURED}; more than {MOST_GAP:.0%} is refused")
     if bill.joules_a_token is not None:
-        yield _row("joules per token", f"{bill.joules_a_token:,.3g}", "energy divided by tokens")
+        yield _row("joules per token", rounded(bill.joules_a_token), "energy ÷ tokens")
 
 
 def _money_rows(bill: Bill, prices: Prices) -> Iterator[dict[str, Any]]:
     price = "price, years and utilization" if prices.capital else "price"
     parts = "its nodes" if bill.energy is None else "its nodes and energy"
     yield _row("all of it", _money(bill.total, prices), parts)
-    yield _row("its nodes", _money(bill.nodes, prices), "node hours times price")
+    yield _row("its nodes", _money(bill.nodes, prices), "node hours × price")
     if bill.energy is not None:
-        yield _row("its energy", _money(bill.energy, prices), f"kWh times price{' and PUE' if prices.pue else ''}")
+        yield _row("its energy", _money(bill.energy, prices), f"kWh × price{' × PUE' if prices.pue else ''}")
     yield _row("of which for restarts and repeated steps", _money(bill.restarts, prices), "by their share of the time")
     if bill.million_tokens is not None:
-        yield _row("per million tokens", _money(bill.million_tokens, prices), "total cost divided by tokens")
+        yield _row("per million tokens", _money(bill.million_tokens, prices), "total cost ÷ tokens")
     yield _row("per node hour", _money(prices.a_node_hour(), prices), f"{ENTERED}: {price}")
 
 
@@ -221,7 +223,7 @@ def _saved_rows(before: Before | None, course: Course, bill: Bill, prices: Price
         yield _row(
             "saved by being faster" if saved >= 0 else "lost by being slower",
             _money(abs(saved), prices),
-            f"against {before.tokens_per_second:,.0f} tokens/s: {before.source}",
+            f"against {quantity(before.tokens_per_second)} tokens/s: {before.source}",
         )
 
 
@@ -285,8 +287,8 @@ def _row(figure: str, value: object, origin: str) -> dict[str, Any]:
 
 
 def _money(amount: float, prices: Prices) -> str:
-    digits = 2 if amount >= 1 or amount == 0 else 4
-    return f"{amount:,.{digits}f} {prices.currency}"
+    whole_cents = amount >= 1 or abs(amount - round(amount, 2)) < _PART_OF_A_CENT
+    return f"{f'{amount:,.2f}' if whole_cents else quantity(amount)} {prices.currency}"
 
 
 def _share(seconds: float, whole: float) -> str:

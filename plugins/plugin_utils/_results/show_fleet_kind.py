@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import quantity
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.node_troubles import (
     NodeTold,
@@ -17,9 +18,9 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.node_trouble
 )
 
 TOLD = "gaudi_exporter_show_result"
-OK, FAILED, UNREADABLE, UNWATCHED, UNREACHABLE = "ok", "failed", "unreadable", "not watched", "unreachable"
+OK, FAILED, UNREADABLE, UNMONITORED, UNREACHABLE = "ok", "failed", "unreadable", "not monitored", "unreachable"
 COLUMNS = ("node", "state", "cards", "°C", "W", "busy", "ports", "driver", "training", "step", "tokens/s")
-_ORDER = (FAILED, UNREADABLE, UNREACHABLE, UNWATCHED, OK)
+_ORDER = (FAILED, UNREADABLE, UNREACHABLE, UNMONITORED, OK)
 
 
 def show_fleet_kind(asked: Asked) -> Made:
@@ -69,12 +70,12 @@ def _state(node: NodeTold | None, wrong: Sequence[str]) -> str:
     if node is None:
         return UNREACHABLE
     if not node.samples:
-        return UNWATCHED
+        return UNMONITORED
     return FAILED if wrong else OK
 
 
 def _row(node: NodeTold, state: str) -> dict[str, Any]:
-    if state in (UNREADABLE, UNREACHABLE, UNWATCHED):
+    if state in (UNREADABLE, UNREACHABLE, UNMONITORED):
         return {"node": node.host, "state": state}
     ports, busy = node.values("gaudi_port_up"), node.values("gaudi_card_utilization_ratio")
     celsius = node.values("gaudi_card_temperature_celsius")
@@ -88,13 +89,13 @@ def _row(node: NodeTold, state: str) -> dict[str, Any]:
         "state": state,
         "cards": f"{works:.0f}/{node.first('gaudi_cards_expected') or 0:.0f}",
         "°C": f"{max(celsius):.0f}" if celsius else None,
-        "W": f"{sum(node.values('gaudi_card_power_watts')):.0f}",
+        "W": f"{sum(node.values('gaudi_card_power_watts')):,.0f}",
         "busy": f"{sum(busy) / len(busy):.0%}" if busy else None,
         "ports": f"{sum(ports):.0f}/{len(ports)}" if ports else None,
         "driver": driver,
         "training": ", ".join(trainings) or None,
-        "step": None if step is None else f"{step:.0f}",
-        "tokens/s": None if tokens is None else f"{tokens:,.0f}",
+        "step": None if step is None else f"{step:,.0f}",
+        "tokens/s": None if tokens is None else quantity(tokens),
     }
 
 
@@ -110,5 +111,5 @@ def _power(watts: Mapping[str, Sequence[float]], ordered: Sequence[str], most: i
 
 def _legend(counts: Mapping[str, int]) -> Iterator[str]:
     yield "last reported metrics; °C is the hottest card, busy the mean of all cards"
-    if counts[UNWATCHED]:
+    if counts[UNMONITORED]:
         yield "not monitored: gaudi3.scale.monitoring has not been run there"

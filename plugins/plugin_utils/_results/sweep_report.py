@@ -9,13 +9,14 @@ import shlex
 from collections import Counter
 from typing import Any, Mapping, Sequence
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._follow.history import is_number
-from ansible_collections.gaudi3.scale.plugins.module_utils._follow.metrics import short_number
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.history import is_number, rate_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group import RUNNING
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import quantity
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.stacked_chart import COLORS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_charts import X_LABEL
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_row import rate_column
 
-COLUMNS = ("point", "arguments", "state", "step", "loss", "lowest loss", "tokens/s", "restarts")
+COLUMNS = ("point", "arguments", "state", "step", "loss", "lowest loss")
 WAITING = "waiting"
 
 Point = Mapping[str, Any]
@@ -54,8 +55,9 @@ def sweep_notes(points: Sequence[Point], state: str) -> list[str]:
 
 def sweep_section(points: Sequence[Point], state: str) -> dict[str, Any]:
     """A row a point. ``state`` is that of the whole job, for points of which no end is recorded."""
-    rows = [_row(point, state) for point in points]
-    return {"title": "Points of the sweep", "columns": list(COLUMNS), "rows": rows}
+    rate = rate_column([point["last"] or {} for point in points])
+    rows = [_row(point, state, rate) for point in points]
+    return {"title": "Points of the sweep", "columns": [*COLUMNS, rate, "restarts"], "rows": rows}
 
 
 def sweep_charts(points: Sequence[Point]) -> list[dict[str, Any]]:
@@ -69,18 +71,18 @@ def sweep_charts(points: Sequence[Point]) -> list[dict[str, Any]]:
     return [{"title": title, "x_label": X_LABEL, "y_label": "loss", "series": series, "stacked": False}]
 
 
-def _row(point: Point, state: str) -> dict[str, Any]:
+def _row(point: Point, state: str, rate: str) -> dict[str, Any]:
     last = point["last"] or {}
     losses = [loss for _step, loss in _curve(point)]
-    speed, total = last.get("tokens_per_second"), last.get("max_steps")
+    speed, total = rate_of(last)[0], last.get("max_steps")
     return {
         "point": point["point"],
         "arguments": _arguments(point),
         "state": _state(point, state),
-        "step": f"{last['step']}{f' of {total}' if total else ''}" if "step" in last else None,
+        "step": f"{_counted(last['step'])}{f' of {_counted(total)}' if total else ''}" if "step" in last else None,
         "loss": _shown(last.get("loss")),
         "lowest loss": _shown(min(losses, default=None)),
-        "tokens/s": short_number(speed) if is_number(speed) and isinstance(speed, (int, float)) else None,
+        rate: None if speed is None else quantity(speed),
         "restarts": point["restarts"] or None,
     }
 
@@ -98,6 +100,10 @@ def _curve(point: Point) -> list[list[float]]:
 
 def _loss(point: Point) -> Any:
     return (point["last"] or {}).get("loss")
+
+
+def _counted(steps: object) -> str:
+    return f"{steps:,}" if isinstance(steps, int) else str(steps)
 
 
 def _shown(loss: object) -> str | None:

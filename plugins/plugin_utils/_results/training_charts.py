@@ -55,7 +55,7 @@ def _line(
 
 def _rate(points: Sequence[Run], restarts: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     pairs = [[x, 1e6 * y] for x, y in _pairs(points, "lr")]
-    return _line("Learning rate", "10^-6", pairs, restarts, y_from_zero=True)
+    return _line("Learning rate", "10⁻⁶", pairs, restarts, y_from_zero=True)
 
 
 def _speed(points: Sequence[Run], restarts: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:

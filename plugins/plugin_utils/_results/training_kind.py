@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
@@ -37,7 +37,7 @@ def training_kind(asked: Asked) -> Made:
     given, infos = asked.given, {host: mapping_of(info) for host, info in asked.results(INFO).items()}
     states = {host: infos.get(host, {}).get("state") for host in asked.hosts}
     if given.get("has_to_be_known") and set(states.values()) <= {ABSENT, None}:
-        raise GaudiError(_unknown(str(given["job"]), infos, list(asked.hosts)))
+        raise GaudiError(_unknown(str(given["job"]), infos, asked))
     if asked.check_mode and given.get("would_start"):
         return _would_start(asked, mapping_of(given["would_start"]))
     leader, left_out = leader_of(asked.hosts), mapping_of(given.get("left_out"))
@@ -62,14 +62,20 @@ def training_kind(asked: Asked) -> Made:
             },
             "words": {"name": given["job"]},
         },
-        refusal=failure,
+        refusal=_in_brief(failure),
     )
 
 
-def _unknown(job: str, infos: Mapping[str, Mapping[str, Any]], hosts: Sequence[str]) -> str:
+def _in_brief(failure: str) -> str:
+    """What failed and where its log is: the lines between were on the screen when it happened."""
+    first, *more = failure.split("\n")
+    return " ".join([f"{first}." if more and not first.endswith(".") else first, *more[-1:]])
+
+
+def _unknown(job: str, infos: Mapping[str, Mapping[str, Any]], asked: Asked) -> str:
     """Why there is nothing to show: no host knows the job, or none has answered."""
-    return unknown_job(job, {host: infos.get(host, {}) for host in hosts}, NAME) or (
-        f"{NAME} {job}: none of gaudi_training_hosts responded ({', '.join(hosts)}); see the failed task above."
+    return unknown_job(job, {host: infos.get(host, {}) for host in asked.hosts}, NAME) or asked.why_no_result(
+        {}, f"{NAME} {job}: none of gaudi_training_hosts responded ({', '.join(asked.hosts)})."
     )
 
 

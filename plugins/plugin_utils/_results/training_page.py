@@ -16,12 +16,12 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._follow.metrics impor
     duration,
     metric_line,
     short_bytes,
-    short_number,
     short_seconds,
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.binding.plan import NUMA
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import TORCHRUN
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.job_secrets import masked
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import quantity
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.sweep_report import (
     merged_sweep,
     sweep_charts,
@@ -29,7 +29,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.sweep_report
     sweep_section,
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_charts import training_charts
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_row import training_row
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_row import rate_column, training_row
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.usage_report import COLUMNS as USAGE_COLUMNS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.usage_report import (
     log_section,
@@ -39,7 +39,6 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.usage_report
     usage_row,
 )
 
-STEP_COLUMNS = ("loss", "tokens/s")
 # From this multiple of the median node's own work on, a node is called slow.
 # In seconds since 1970: calendars end with the year 9999.
 NO_TIME = 253402300800
@@ -105,7 +104,7 @@ def training_report(
         _versions(runs, release),
     ]
     return {
-        "columns": ["node", "state", "ranks", *(seen or STEP_COLUMNS), "checkpoints", "logs"],
+        "columns": ["node", "state", "ranks", *(seen or ("loss", rate_column(steps))), "checkpoints", "logs"],
         "rows": rows,
         "notes": sweep_notes(sweep, state) if sweep else _notes(first, runs, steps) or [_unmeasured(first, usage)],
         "charts": [*sweep_charts(sweep), *training_charts(runs), *usage_charts(usage, _starts(history["events"]))],
@@ -129,12 +128,12 @@ def _notes(info: Mapping[str, Any], runs: Sequence[Run], steps: Sequence[Run]) -
     notes = [f"at step {last['step']:,}" + (f" of {total:,}" if is_number(total) and total else "")]
     if counted:
         rate, unit = statistics.median(rate for rate, _unit in counted), counted[0][1]
-        card = f", {short_number(rate / world)} a card" if is_number(world) and world else ""
-        notes.append(f"{short_number(rate)} {unit}/s{card}: the median over the job")
+        card = f", {quantity(rate / world)} a card" if is_number(world) and world else ""
+        notes.append(f"{quantity(rate)} {unit}/s{card}: the median over the job")
     elif times:
         notes.append(f"{short_seconds(statistics.median(times))} a step: the median over the job")
     if len(runs) > 1:
-        again = f", {lost} step(s) were repeated" if lost else ""
+        again = f", {lost:,} step(s) were repeated" if lost else ""
         notes.append(f"started {len(runs)} times{again}; lines in the charts mark the restarts")
     unreal = [step["step"] for step in steps if "loss" in step and not is_number(step["loss"])]
     if unreal:
@@ -209,7 +208,7 @@ def _run(run: Run) -> dict[str, Any]:
         "to step": points[-1]["step"] + run["lost"] if points else None,
         "ranks": start.get("world_size"),
         "nodes": start.get("hosts") or start.get("nodes"),
-        "repeated": f"{run['lost']} step(s)" if run["lost"] else None,
+        "repeated": f"{run['lost']:,} step(s)" if run["lost"] else None,
         "loss": f"{losses[0]:.3f} to {losses[-1]:.3f}" if losses else None,
     }
 

@@ -5,14 +5,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import statistics
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._follow.history import rate_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.metrics import RATES
 from ansible_collections.gaudi3.scale.plugins.module_utils._follow.status import status_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._follow.sweep import arguments_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._follow.watch import witness_of, worker_group_words
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import TORCHRUN
+
+_WHOLE = 100
 
 
 def training_row(
@@ -36,7 +40,7 @@ def training_row(
         "state": "left out" if host["inventory_hostname"] in left_out else _worker_group(host, info, first),
         "ranks": None if witness_of(described) == host["inventory_hostname"] else described.get("processes_per_node"),
         "loss": _loss(steps),
-        "tokens/s": _rate(steps),
+        **_rate(steps),
         "checkpoints": kept and f"{kept}/{'point-*/' if arguments_of(described) else ''}checkpoints",
         "logs": info.get("log_directory"),
     }
@@ -63,10 +67,13 @@ def _loss(steps: list[Mapping[str, Any]]) -> str | None:
     return f"{first['loss']:.3f} (step {first['step']}) to {last['loss']:.3f} (step {last['step']})"
 
 
-def _rate(steps: list[Mapping[str, Any]]) -> int | str | None:
-    """The median; what is counted in something else than tokens says so."""
-    counted = sorted((rate, unit) for rate, unit in map(rate_of, steps) if rate)
-    if not counted:
-        return None
-    rate, unit = counted[len(counted) // 2]
-    return round(rate) if unit == "tokens" else f"{rate:,.0f} {unit}/s"
+def rate_column(steps: Iterable[Mapping[str, Any]]) -> str:
+    """The heading of what the job counts a second: a job's lines have one unit from its beginning to its end."""
+    return f"{next((unit for rate, unit in map(rate_of, steps) if rate), RATES[0])}/s"
+
+
+def _rate(steps: list[Mapping[str, Any]]) -> dict[str, int | float | None]:
+    """The median under its heading; what is counted by the hundred needs no fractions."""
+    rates = [rate for rate, _unit in map(rate_of, steps) if rate]
+    middle = statistics.median(rates) if rates else None
+    return {rate_column(steps): middle if middle is None or middle < _WHOLE else round(middle)}

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import quantity, rounded, written
 from ansible_collections.gaudi3.scale.plugins.module_utils._storage.fio import RANDOM_READ, WRITE
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._storage.phases import Rates
 
@@ -52,13 +53,15 @@ def _data(rate: float, needs: Needs) -> Answer | None:
     each = f"{needs.bytes_per_token:g} bytes per token"
     figures = {"tokens_per_second_fed": fed, "tokens_per_second_needed": needs.tokens_per_second or None}
     if not needs.tokens_per_second:
-        return Answer(figures, (f"feeds up to {fed:.4g} tokens/s of {each}",), ())
+        return Answer(figures, (f"feeds up to {quantity(fed)} tokens/s of {each}",), ())
     ratio = fed / needs.tokens_per_second
     if ratio >= 1:
-        return Answer(figures, (f"feeds {needs.tokens_per_second:.4g} tokens/s of {each}, {ratio:.3g} times over",), ())
+        return Answer(
+            figures, (f"feeds {written(needs.tokens_per_second)} tokens/s of {each}, {rounded(ratio)} times over",), ()
+        )
     said = (
-        f"Data: {needs.tokens_per_second:.4g} tokens/s of {each} are needed, and {fed:.4g} can be read: cards would "
-        f"wait {1 - ratio:.0%} of the time."
+        f"Data: {written(needs.tokens_per_second)} tokens/s of {each} are needed, and {quantity(fed)} can be read: "
+        f"cards would wait {1 - ratio:.0%} of the time."
     )
     return Answer(figures, (), (said,))
 
@@ -68,15 +71,17 @@ def _checkpoint(rate: float, needs: Needs) -> Answer | None:
         return None
     size = needs.parameters * needs.bytes_per_parameter
     seconds = size / rate
-    about = f"a checkpoint of {needs.parameters:.4g} parameters ({size / 1e9:.4g} GB)"
+    about = f"a checkpoint of {written(needs.parameters)} parameters ({quantity(size / 1e9)} GB)"
     figures = {"checkpoint_seconds": seconds, "checkpoint_interval": needs.checkpoint_interval or None}
     if not needs.checkpoint_interval:
-        return Answer(figures, (f"{about} is written in {seconds:.4g} s",), ())
+        return Answer(figures, (f"{about} is written in {quantity(seconds)} s",), ())
     if seconds <= needs.checkpoint_interval:
-        said = f"{about} is written in {seconds:.4g} s, and one is due every {needs.checkpoint_interval:g} s"
+        said = (
+            f"{about} is written in {quantity(seconds)} s, and one is due every {written(needs.checkpoint_interval)} s"
+        )
         return Answer(figures, (said,), ())
     missed = (
-        f"Checkpoints: {about} takes {seconds:.4g} s, and the next one is due after {needs.checkpoint_interval:g} s; "
-        "write them less often, or to faster storage."
+        f"Checkpoints: {about} takes {quantity(seconds)} s, and the next one is due after "
+        f"{written(needs.checkpoint_interval)} s; write them less often, or to faster storage."
     )
     return Answer(figures, (), (missed,))

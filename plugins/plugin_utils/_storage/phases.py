@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import quantity
 from ansible_collections.gaudi3.scale.plugins.module_utils._storage.fio import PHASES, RANDOM_READ, WRITE
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import Kind, number, record, taken, whole, word
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import Ask
@@ -103,4 +104,4 @@ def _taken(host: str, answer: Mapping[str, Any]) -> dict[str, Any]:
 
 def _told(answers: Mapping[str, Mapping[str, Any]]) -> str:
     total = sum(answer["bytes_per_s"] for answer in answers.values())
-    return f"{total / 1e6:.4g} MB/s by {len(answers)} nodes together"
+    return f"{quantity(total / 1e6)} MB/s by {len(answers)} nodes together"

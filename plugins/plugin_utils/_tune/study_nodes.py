@@ -55,7 +55,7 @@ def lost(name: str, keeper: str) -> str:
     if not keeper:
         return ""
     return (
-        f"Study {name} is stored on {keeper}, which did not respond or failed above; bring that node back, or "
+        f"Study {name} is stored on {keeper}, which did not respond, or failed before; bring that node back, or "
         "choose another gaudi_tune_name."
     )
 

@@ -19,7 +19,7 @@ DIGEST = 16
 
 
 def study_text(options: Mapping[str, Any]) -> str:
-    """What stands in the study's file; its environment may have secrets. Raises GaudiError for the first mistake."""
+    """What is in the study's file; its environment may have secrets. Raises GaudiError for the first mistake."""
     return json.dumps(plan(options)["study"], indent=4, sort_keys=True, separators=(",", ": ")) + "\n"
 
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Mapping
 
 from ..external_ports import switch_real
@@ -63,6 +64,8 @@ def load(name: str, parameters: Mapping[str, str], *, quiet: bool, dry: bool = F
         if not dry:
             before = node.modules
             node = with_modules(node, (*reversed(needed), module), release)
+            if "habanalabs" in node.modules.keys() - before.keys():
+                node = replace(node, loaded_at=time.time())
             write(replace(node, module_parameters={**node.module_parameters, module: dict(parameters)}))
             if "habanalabs_en" in node.modules.keys() - before.keys():
                 switch_real(node, "down")  # each load of the driver leaves its ports down

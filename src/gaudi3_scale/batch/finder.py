@@ -70,7 +70,7 @@ class AdaptiveBatchFinder:
         self._trained = TrainedModel(model, first_batch(model) if batch is None else batch, precision, loss, optimizer)
         self._device = choose_device(device)
         if self._device == "cpu" and memory_limit is None:
-            raise GaudiError("On the CPU nothing bounds the batch but the node's memory; give memory_limit, in bytes.")
+            raise GaudiError("On the CPU only the node's memory limits the batch; give memory_limit, in bytes.")
         self._memory_limit = memory_limit if self._device == "cpu" else None
         self._bounds = Bounds(
             maximum=maximum,

@@ -39,8 +39,8 @@ class TrainedModel:
             raise GaudiError(f"precision {self.precision}: choose {', '.join(PRECISIONS)}.")
         if getattr(self.model, "automatic_optimization", True) is False:
             raise GaudiError(
-                "The model optimizes manually (automatic_optimization is False), so nobody else can make its steps; "
-                "write a workload function instead (docs/training.md) and probe that."
+                "The model optimizes manually (automatic_optimization is False), so its steps cannot be run from "
+                "outside; write a workload function instead (docs/training.md) and probe that."
             )
 
 
@@ -128,7 +128,7 @@ def _loss_of_output(model: nn.Module, batch: Any) -> torch.Tensor:
     value = getattr(output, "logits", output)
     if not isinstance(value, torch.Tensor):
         raise GaudiError(
-            f"The model puts out {type(value).__name__}, which has no loss; give loss, a function of model and batch."
+            f"The model returns {type(value).__name__}, which has no loss; give loss, a function of model and batch."
         )
     return value.float().mean()
 

@@ -87,7 +87,7 @@ class Bucket:
         content = self._object(step, MANIFEST)["Body"].read(_MOST_MANIFEST_BYTES + 1)
         try:
             if len(content) > _MOST_MANIFEST_BYTES:
-                raise ValueError("it is no manifest")
+                raise ValueError("it is not a manifest")
             manifest = opened(content, self._signing_key, self._accept_unsigned)
         except ForeignError as error:
             raise ForeignError(f"{MANIFEST}: {error}") from error

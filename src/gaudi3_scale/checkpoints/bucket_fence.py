@@ -65,5 +65,5 @@ class BucketFence:
         try:
             return read_fence(opened_fence(content, self._key))
         except ValueError as error:
-            LOG.warning("gaudi3_scale: %s is of no generation of this job: %s; replaced.", self._url, error)
+            LOG.warning("gaudi3_scale: %s does not belong to a generation of this job: %s; replaced.", self._url, error)
             return None

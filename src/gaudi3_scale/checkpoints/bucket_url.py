@@ -14,7 +14,7 @@ from gaudi3_scale.extras import remedy
 def s3_url(text: str) -> str:
     """``s3://bucket/prefix``, for argparse; what is wrong is told before anything is imported that takes seconds."""
     if bucket_and_prefix(text) is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no place in S3; write it as s3://bucket/prefix")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a place in S3; write it as s3://bucket/prefix")
     if importlib.util.find_spec("boto3") is None:
         raise argparse.ArgumentTypeError(f"boto3 is not in this Python; {remedy('s3')}")
     return text

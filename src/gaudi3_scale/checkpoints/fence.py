@@ -63,7 +63,7 @@ def generation_from(environment: Mapping[str, str]) -> Generation | None:
     launch, _colon, number = reported.rpartition(":")
     if not (_LAUNCH.fullmatch(launch) and number.isascii() and number.isdecimal() and len(number) <= 15):
         raise GaudiError(
-            f"${VARIABLE} is {reported[:80]!r}, and a generation is LAUNCH:NUMBER; leave it to what starts the ranks."
+            f"${VARIABLE} is {reported[:80]!r}, but a generation is LAUNCH:NUMBER; do not set it yourself."
         )
     return Generation(launch, int(number))
 
@@ -96,12 +96,12 @@ def read_fence(text: str | bytes) -> Holder:
     """Raises ValueError with a clause that says what is wrong."""
     reported = parse_object(text, MOST_BYTES)
     if set(reported) != {"launch", "number", "earlier"}:
-        raise ValueError("it does not say launch, number and earlier, and nothing else")
+        raise ValueError("it must have launch, number and earlier, and nothing else")
     number, earlier = reported["number"], reported["earlier"]
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < _MOST_NUMBER:
-        raise ValueError("its number is no whole number from 0 on")
+        raise ValueError("its number is not a whole number of at least 0")
     if not isinstance(earlier, list) or not all(map(_is_launch, [reported["launch"], *earlier])):
-        raise ValueError("a launch in it is no name of one")
+        raise ValueError("a launch in it has an invalid name")
     return Holder(Generation(reported["launch"], number), tuple(earlier))
 
 
@@ -136,8 +136,8 @@ class Fence:
             _sync(self._path.parent)
         except OSError as error:
             raise GaudiError(
-                f"{self._mine} cannot take {self._path}: {error.strerror}; make it writable, and start no two "
-                "generations at once."
+                f"{self._mine} cannot take {self._path}: {error.strerror}; make it writable, and do not start two "
+                "generations at the same time."
             ) from error
         finally:
             laid_out.unlink(missing_ok=True)

@@ -84,7 +84,7 @@ class Store:
             if path in self._arriving:
                 self._arriving[path].wait()
                 if self._failed:
-                    raise PeerError("it did not come here")
+                    raise PeerError("it was not copied here")
             elif path not in self._inventory.files:
                 raise PeerError(f"it asked for {path}")
             size = (self._directory / path).lstat().st_size

@@ -80,7 +80,7 @@ def checked_path(path: Any) -> str:
     """``path``, which leads nowhere but below the directory, and not to what is ours; else ValueError."""
     parts = path.split("/") if isinstance(path, str) else [""]
     if any(part in ("", ".", "..") or "\0" in part for part in parts) or parts[0] == OWN:
-        raise ValueError(f"{str(path)[:80]!r} is no path of a file below the directory")
+        raise ValueError(f"{str(path)[:80]!r} is not the path of a file below the directory")
     return str(path)
 
 

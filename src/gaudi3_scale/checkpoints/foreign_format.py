@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a file of a checkpoint that another program wrote is whole, as far as its format says. Standard library only.
 
-Nothing in such a file is ever loaded: of a pickle no more is read than the names of files that stand in it.
+Nothing in such a file is ever loaded: of a pickle no more is read than the names of files that are in it.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ class Member:
 
     def refusal(self, reason: str) -> GaudiError:
         return GaudiError(
-            f"{self.option} cannot be made the same on all nodes: {reason}; repair it there, or name a directory that "
+            f"{self.option} cannot be synchronized between the nodes: {reason}; fix it there, or name a directory that "
             "all nodes see."
         )
 
@@ -145,7 +145,7 @@ def _gathered(member: Member, channels: dict[int, Channel]) -> dict[int, tuple[s
             wish, channel = member.joined.get(timeout=max(0.0, end - time.monotonic()))
         except queue.Empty:
             missing = [name for number, name in enumerate(member.names) if number not in reached]
-            raise PeerError(f"{', '.join(missing)} did not come within {JOIN_S:.0f} s") from None
+            raise PeerError(f"{', '.join(missing)} did not connect within {JOIN_S:.0f} s") from None
         if "failure" in wish:
             channels[int(wish["number"])] = channel
             raise PeerError(str(wish["failure"]))

@@ -92,9 +92,9 @@ def _read(path: Path, named: str) -> bytes:
     try:
         about = os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode):
-            raise GaudiError(f"{named} is no regular file; name one with 64 hexadecimal digits.")
+            raise GaudiError(f"{named} is not a regular file; name one with 64 hexadecimal digits.")
         if about.st_mode & 0o077 or about.st_uid not in (0, os.geteuid()):
-            raise GaudiError(f"{named} could be of others than this job's account; chown it, and chmod 600.")
+            raise GaudiError(f"{named} may be open to other accounts than the job's; chown it, and chmod 600.")
         return _key(os.read(descriptor, 4 * KEY_BYTES).decode("ascii", "replace"), named)
     finally:
         os.close(descriptor)
@@ -102,7 +102,7 @@ def _read(path: Path, named: str) -> bytes:
 
 def _key(text: str, named: str) -> bytes:
     if not _HEXADECIMAL.fullmatch(text.strip()):
-        raise GaudiError(f"{named} is no key; give 64 hexadecimal digits, as openssl rand -hex 32 prints them.")
+        raise GaudiError(f"{named} is not a key; give 64 hexadecimal digits, as openssl rand -hex 32 prints them.")
     return bytes.fromhex(text.strip())
 
 

@@ -51,13 +51,13 @@ def read_manifest(text: str | bytes) -> Manifest:
     except _RepetitionError:
         raise
     except (ValueError, RecursionError) as error:
-        raise ValueError("it is no manifest") from error
+        raise ValueError("it is not a manifest") from error
     if not isinstance(reported, dict) or "format" not in reported:
-        raise ValueError("it is no manifest")
+        raise ValueError("it is not a manifest")
     if reported["format"] != _FORMAT:
         raise ValueError(f"it has format {str(reported['format'])[:80]!r}, and this release reads {_FORMAT}")
     if set(reported) != {"format", "step", "run", "files"} or not isinstance(reported["files"], dict):
-        raise ValueError("it is no manifest")
+        raise ValueError("it is not a manifest")
     records = {name: _record(name, about) for name, about in reported["files"].items()}
     return Manifest(
         _number("its step", reported["step"], _MOST_STEPS), _number("its run", reported["run"], _MOST_RUNS), records
@@ -79,9 +79,9 @@ def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _record(name: str, about: Any) -> FileRecord:
     if not _BASE_NAME.fullmatch(name) or name == MANIFEST:
-        raise ValueError(f"it lists {name[:80]!r}, which is no name of a checkpoint's file")
+        raise ValueError(f"it lists {name[:80]!r}, which is not the name of a checkpoint file")
     if not isinstance(about, dict) or set(about) != {"bytes", "sha256"}:
-        raise ValueError(f"it does not say bytes and sha256 of {name}, and nothing else")
+        raise ValueError(f"it must have bytes and sha256 of {name}, and nothing else")
     if not isinstance(about["sha256"], str) or not _SHA256.fullmatch(about["sha256"]):
         raise ValueError(f"the sha256 of {name} is not 64 hexadecimal digits")
     return FileRecord(_number(f"the size of {name}", about["bytes"], _MOST_BYTES), about["sha256"])
@@ -89,5 +89,5 @@ def _record(name: str, about: Any) -> FileRecord:
 
 def _number(what: str, value: Any, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
-        raise ValueError(f"{what} is no whole number from 0 to {most}")
+        raise ValueError(f"{what} is not a whole number from 0 to {most}")
     return value

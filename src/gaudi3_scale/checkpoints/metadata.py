@@ -91,7 +91,7 @@ class _Records(pickle.Unpickler):
         if module == "torch" and isinstance(getattr(torch, name, None), torch.dtype):
             return getattr(torch, name)
         if (module, name) not in _RECORDS:
-            raise ValueError(f"{module}.{name} is no part of a checkpoint")
+            raise ValueError(f"{module}.{name} is not part of a checkpoint")
         return self._kinds.setdefault((module, name), type(name, (_Record,), {}))
 
 
@@ -110,14 +110,14 @@ def _fields(value: object, kind: str) -> dict[str, Any]:
 
 def _dict(fields: Mapping[str, Any], name: str) -> dict[Any, Any]:
     if not isinstance(fields.get(name), dict):
-        raise ValueError(f"{name} is no table")
+        raise ValueError(f"{name} is not a table")
     table: dict[Any, Any] = fields[name]
     return table
 
 
 def _word(value: object, what: str) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{what} is no text")
+        raise ValueError(f"{what} is not text")
     return value
 
 
@@ -133,7 +133,7 @@ def _entry(value: object) -> TensorStorageMetadata | BytesStorageMetadata:
     fields = _fields(value, "TensorStorageMetadata")
     size, chunks = _size(fields.get("size")), fields.get("chunks")
     if not isinstance(chunks, list):
-        raise ValueError("chunks is no list")
+        raise ValueError("chunks is not a list")
     return TensorStorageMetadata(_properties(fields.get("properties")), size, [_chunk(one, size) for one in chunks])
 
 
@@ -174,7 +174,7 @@ def _chunk(value: object, whole: torch.Size) -> ChunkStorageMetadata:
 def _size(value: object) -> torch.Size:
     arguments = _record(value, "Size").arguments
     if len(arguments) != 1 or not isinstance(arguments[0], tuple) or len(arguments[0]) > _MOST_DIMENSIONS:
-        raise ValueError("a size is no list of numbers")
+        raise ValueError("a size is not a list of numbers")
     return torch.Size([_number(one, "a size") for one in arguments[0]])
 
 
@@ -188,7 +188,7 @@ def _stored(at: object, where: object, files: Mapping[str, FileRecord]) -> tuple
     index, place = _fields(at, "MetadataIndex"), _fields(where, "_StorageInfo")
     name = _word(place.get("relative_path"), "relative_path")
     if name not in files:
-        raise ValueError(f"it names {name[:80]!r}, which is no file of the checkpoint")
+        raise ValueError(f"it names {name[:80]!r}, which is not a file of the checkpoint")
     begin, length = _number(place.get("offset"), "offset"), _number(place.get("length"), "length")
     if begin + length > files[name].bytes:
         raise ValueError(f"it reads beyond the end of {name}")

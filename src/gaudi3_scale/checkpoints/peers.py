@@ -55,7 +55,7 @@ class Channel:
         if begins:
             self.send("greeting")
         if self.receive() != "greeting":
-            raise PeerError("it did not greet")
+            raise PeerError("it did not identify itself")
         if not begins:
             self.send("greeting")
         # Whoever is not heard any more is ended by the supervisors, whatever this waits for.

@@ -73,8 +73,8 @@ def resume_from(choice: str, place: Place, bucket: Bucket | None = None) -> Resu
             return Resume(checkpoint_path(place.directory, step), step, run, left_out)
     if left_out:
         raise GaudiError(
-            f"--resume auto: no checkpoint in {place.directory} is whole: step {left_out[0].step}: "
-            f"{left_out[0].message}; begin in another --job-dir."
+            f"--resume auto: no checkpoint in {place.directory} is complete: step {left_out[0].step}: "
+            f"{left_out[0].message}; start in another --job-dir."
         )
     return Resume(None, 0, run)
 
@@ -104,7 +104,7 @@ def _good_copy(step: int, place: Place, left_out: list[LeftOut]) -> int | None:
     mine = next((reported[rank][1] for rank in place.members if reported[rank][1]), None)
     if mine and place.leads:
         kept = set_aside(path, place.fence.require)
-        LOG.warning("gaudi3_scale: %s is damaged and left out: %s; kept as %s.", path, mine, kept.name)
+        LOG.warning("gaudi3_scale: %s is damaged and was skipped: %s; kept as %s.", path, mine, kept.name)
     found = [LeftOut(step, f"rank {rank}: {path}", why) for rank, (_there, why) in enumerate(reported) if why]
     left_out += found
     members = place.gather(place.members)
@@ -127,7 +127,10 @@ def _spread_from(source: int, path: Path, place: Place) -> None:
         return
     if place.leads:
         LOG.warning(
-            "gaudi3_scale: step %s goes from rank %s to rank %s, which had no copy.", wanted.step, source, receivers
+            "gaudi3_scale: step %s was copied from rank %s to rank %s, which did not have it.",
+            wanted.step,
+            source,
+            receivers,
         )
     failures = place.gather(spread(source, receivers, path, wanted, place.directory, place.fence.require))
     failed = {rank: why for rank, why in enumerate(failures) if why}
@@ -180,7 +183,7 @@ def _downloaded(step: int, place: Place, bucket: Bucket) -> list[LeftOut]:
             bucket.download(step, place.directory, place.fence.require)
         except ForeignError as error:
             foreign = str(error)
-        # mypy does not see that a tuple of any length holds exceptions when it stands in another.
+        # mypy does not see that a tuple of any length holds exceptions when it is in another.
         except (*bucket.errors, ValueError, OSError) as error:  # type: ignore[misc]
             reason = f"{type(error).__name__}: {error}"
             if isinstance(error, ValueError):
@@ -190,7 +193,7 @@ def _downloaded(step: int, place: Place, bucket: Bucket) -> list[LeftOut]:
     if foreign:
         raise GaudiError(
             f"--upload {bucket.url}: step {step} is not known to be of this job: {foreign}; give the job's key with "
-            f"--checkpoint-key-file or ${VARIABLE}, remove that step from the bucket, or take it as it is with "
+            f"--checkpoint-key-file or ${VARIABLE}, remove that step from the bucket, or accept it as it is with "
             "--accept-unsigned-checkpoints."
         )
     return [LeftOut(step, bucket.url, reason)] if reason else []
@@ -212,15 +215,14 @@ def _steps_in_bucket(choice: str, place: Place, bucket: Bucket | None, some_loca
             reported = bucket.steps()
         except bucket.errors as error:
             reported = f"{type(error).__name__}: {error}"
-            LOG.warning("gaudi3_scale: %s does not say what it holds: %s", bucket.url, reported)
+            LOG.warning("gaudi3_scale: %s could not be listed: %s", bucket.url, reported)
     reported = place.gather(reported)[0]
     if isinstance(reported, list):
         return reported
     if choice == "auto" and not some_local:
         raise GaudiError(
-            f"--upload {bucket.url}: it does not say whether it holds a checkpoint to resume from ({reported}); "
-            "correct "
-            "it or wait until it answers, or begin anew with --resume never."
+            f"--upload {bucket.url}: it is unknown whether it has a checkpoint to resume from ({reported}); "
+            "correct it, wait until it responds, or start from the beginning with --resume never."
         )
     return []
 

@@ -30,7 +30,7 @@ def signed(manifest: Manifest, key: bytes) -> bytes:
 def opened(content: bytes, key: bytes | None, accept_unsigned: bool = False) -> Manifest:
     """The manifest in an envelope, or a bare one where ``accept_unsigned``.
 
-    Raises ForeignError where its signature is missing or is not by ``key``, ValueError where it is no manifest.
+    Raises ForeignError where its signature is missing or is not by ``key``, ValueError where it is not a manifest.
     """
     text, signature = _parts(content)
     if not accept_unsigned:
@@ -67,12 +67,12 @@ def _parts(content: bytes) -> tuple[str, str | None]:
         text = content.decode("utf-8")
         reported = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ValueError("it is no manifest") from error
+        raise ValueError("it is not a manifest") from error
     if not isinstance(reported, dict) or "hmac_sha256" not in reported:
         return text, None
     inner, signature = reported.get("manifest"), reported["hmac_sha256"]
     if not (isinstance(inner, str) and isinstance(signature, str) and signature.isascii()):
-        raise ValueError("it is no manifest")
+        raise ValueError("it is not a manifest")
     return inner, signature
 
 

@@ -119,7 +119,7 @@ def _reader(path: Path) -> DataReader:
     try:
         return DataReader(path)
     except (OSError, ValueError) as error:
-        raise GaudiError(f"--resume: {path} cannot be gone on from: {error}; name another checkpoint.") from error
+        raise GaudiError(f"--resume: {path} cannot be resumed from: {error}; name another checkpoint.") from error
 
 
 def _load(state: dict[str, Any], reader: DataReader, path: Path, group: torch.distributed.ProcessGroup) -> None:
@@ -128,9 +128,9 @@ def _load(state: dict[str, Any], reader: DataReader, path: Path, group: torch.di
     except CheckpointException as error:
         cause, _traceback = next(iter(error.failures.values()))
         # PyTorch's own words for the first advise to run it.
-        reported = "a value in it is no plain data" if isinstance(cause, pickle.UnpicklingError) else str(cause)
+        reported = "a value in it is not plain data" if isinstance(cause, pickle.UnpicklingError) else str(cause)
         reported = reported.strip().partition("\n")[0]
-        raise GaudiError(f"--resume: {path} cannot be gone on from: {reported}; name another checkpoint.") from error
+        raise GaudiError(f"--resume: {path} cannot be resumed from: {reported}; name another checkpoint.") from error
 
 
 def _begin_a_step(trainer: lightning.Trainer) -> None:

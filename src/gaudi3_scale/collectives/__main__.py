@@ -25,6 +25,7 @@ from gaudi3_scale.collectives.measurement import Measured, measure
 from gaudi3_scale.collectives.operations import COLLECTIVES, EXACT, Collective, Place
 from gaudi3_scale.collectives.sizes import sizes_of, to_bytes
 from gaudi3_scale.core._errors import GaudiError
+from gaudi3_scale.core._node.quantities import quantity
 from gaudi3_scale.devices import choose_device, local_device
 from gaudi3_scale.json_lines import line_writer, no_line
 from gaudi3_scale.options import ArgumentParser, positive, positive_real
@@ -93,7 +94,7 @@ def _line(collective: Collective, measured: Measured, ranks: Ranks, device: str,
 
 def _row(collective: Collective, measured: Measured) -> list[str]:
     figures = (measured.seconds * 1e6, measured.algbw, measured.busbw)
-    return [collective.name, str(measured.size), str(measured.repeats), *(f"{figure:.4g}" for figure in figures)]
+    return [collective.name, f"{measured.size:,}", f"{measured.repeats:,}", *map(quantity, figures)]
 
 
 def _show(*cells: str) -> None:

@@ -82,8 +82,7 @@ def _run(options: argparse.Namespace, name: str, size: int, node: int, world_siz
     except subprocess.TimeoutExpired as expired:
         raise GaudiError(
             f"{PROGRAM} did not finish {name} of {size} bytes within {options.timeout} s on node {node}; see "
-            "whether each "
-            "node runs it, and the links between them."
+            "whether each node runs it, and the links between them."
         ) from expired
     if done.returncode != 0:
         last = " | ".join(done.stdout.strip().splitlines()[-_SAID_LINES:])
@@ -95,7 +94,7 @@ def _busbw(said: str, name: str, size: int) -> float:
     """GB/s, 10^9 bytes."""
     found = _BANDWIDTH.search(said)
     if not found:
-        raise GaudiError(f"{PROGRAM} told no NW Bandwidth for {name} of {size} bytes; run it manually.")
+        raise GaudiError(f"{PROGRAM} reported no NW Bandwidth for {name} of {size} bytes; run it manually.")
     return float(found[1]) * (1.0 if found[2] == "G" else 1e-3)
 
 

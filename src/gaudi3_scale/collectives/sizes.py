@@ -18,7 +18,9 @@ def to_bytes(text: str) -> int:
     found = re.fullmatch(r"([0-9]{1,15})([KMG]?)", text.strip(), re.IGNORECASE)
     size = int(found[1]) * UNITS[found[2].upper()] if found else 0
     if not 4 <= size <= MOST:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size; write bytes from 4 to 1024G, such as 65536, 64K or 1M")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a size; write bytes from 4 to 1024G, such as 65536, 64K or 1M"
+        )
     return size
 
 
@@ -27,7 +29,7 @@ def sizes_of(smallest: int, largest: int, factor: int) -> list[int]:
     if smallest > largest:
         raise GaudiError(f"--min-bytes is {smallest} and --max-bytes {largest}; give a range from small to large.")
     if factor < 2 and smallest != largest:
-        raise GaudiError(f"--factor is {factor}; give 2 or more, by which one size comes to the next.")
+        raise GaudiError(f"--factor is {factor}; give 2 or more, the factor from one size to the next.")
     sizes = [smallest]
     while sizes[-1] * factor <= largest and factor > 1:
         sizes.append(sizes[-1] * factor)

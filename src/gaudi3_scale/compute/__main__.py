@@ -61,12 +61,12 @@ def look_at_cards(arguments: Sequence[str]) -> None:
     names = ("matmul_tflops", "copy_gb_per_s", "wrong")
     write("compute", device=device.type, ranks=[dict(zip(names, each)) for each in gather_reals(figures, device)])
     if wrongs:
-        raise GaudiError(f"the card of rank {ranks.rank} computes wrongly: {'; '.join(wrongs[:2])}; have it looked at.")
+        raise GaudiError(f"the card of rank {ranks.rank} computes wrongly: {'; '.join(wrongs[:2])}; have it inspected.")
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = ArgumentParser(
-        prog="gaudi3_scale.compute", description="Whether each card computes rightly, and how fast."
+        prog="gaudi3_scale.compute", description="Whether each card computes correctly, and how fast."
     )
     parser.add_argument("--device", default="auto", help="auto, hpu, cuda or cpu (default: %(default)s)")
     parser.add_argument("--products", type=positive, default=4, help="exact ones of each type (default: %(default)s)")

@@ -13,6 +13,7 @@ from typing import Any
 from gaudi3_scale.core._cost.bar_chart import Amount, bar_chart
 from gaudi3_scale.core._cost.platforms import Share
 from gaudi3_scale.core._errors import GaudiError
+from gaudi3_scale.core._node.quantities import quantity
 
 _COLUMNS = ("platform", "hours", "nodes", "energy", "total", "per million tokens", "source")
 _STYLE = """
@@ -100,7 +101,7 @@ class CostComparison:
 
     def _page(self) -> str:
         title = f"What {self.tokens:,.0f} tokens cost" + (f", {self.model_size}" if self.model_size else "")
-        heads = "".join(f"<th>{column}</th>" for column in _COLUMNS)
+        heads = "".join(f'<th scope="col">{column}</th>' for column in _COLUMNS)
         told = [share.no_energy if share.energy is None else share.energy for share in self.shares]
         rows = [{**row, "energy": energy} for row, energy in zip(self.rows(), told)]
         cells = "".join(
@@ -119,7 +120,7 @@ class CostComparison:
         if value is None:
             return "-"
         return (
-            f"{value:,.4g}"
+            quantity(value)
             if isinstance(value, float) and abs(value) < 1
             else (f"{value:,.2f}" if isinstance(value, float) else str(value))
         )

@@ -13,12 +13,13 @@ from typing import Sequence
 
 from gaudi3_scale import __version__
 from gaudi3_scale.core._errors import GaudiError
+from gaudi3_scale.data.manifest import Manifest, described, digests_of, open_pair, write_manifest
 from gaudi3_scale.data.prepare import prepare
-from gaudi3_scale.data.token_files import damaged, whole_manifest
 from gaudi3_scale.data.tokenizers import BYTES
 from gaudi3_scale.options import ArgumentParser, positive, positive_real
 
-PART_MIB = 64
+PART_BYTES = 16 << 20
+_PAIR = "PREFIX.bin and PREFIX.idx, as data prepare and Megatron-LM make them"
 
 
 def parse_command(arguments: Sequence[str]) -> argparse.Namespace:
@@ -28,14 +29,14 @@ def parse_command(arguments: Sequence[str]) -> argparse.Namespace:
     data = parser.add_subparsers(required=True, metavar="data").add_parser("data", help="the text to train on")
     commands = data.add_subparsers(required=True, metavar="prepare|check|workers")
     _add_prepare(commands.add_parser("prepare", help="make tokens of text; what is there already stays"))
-    _add_check(commands.add_parser("check", help="compare tokens with their checksums"))
+    _add_check(commands.add_parser("check", help="compare tokens with their checksums, or write these"))
     _add_workers(commands.add_parser("workers", help="measure how many data loader processes keep up"))
     return parser.parse_args(arguments)
 
 
 def _add_prepare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--text", type=Path, nargs="+", required=True, metavar="PATH", help="files and directories")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="directory for the tokens")
+    parser.add_argument("--out", type=Path, required=True, metavar="PREFIX", help="makes PREFIX.bin and PREFIX.idx")
     parser.add_argument(
         "--tokenizer",
         default=BYTES,
@@ -43,24 +44,23 @@ def _add_prepare(parser: argparse.ArgumentParser) -> None:
         help="or a Hugging Face tokenizer's directory (default: bytes)",
     )
     parser.add_argument(
-        "--processes", type=positive, default=len(os.sched_getaffinity(0)), help="(default: one a processor)"
-    )
-    parser.add_argument(
-        "--part-mib", type=positive, default=PART_MIB, help="text that becomes one file, in MiB (default: %(default)s)"
+        "--processes", type=positive, default=len(os.sched_getaffinity(0)), help="(default: one per processor)"
     )
     parser.set_defaults(run=_prepare)
 
 
 def _add_check(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="what data prepare made")
+    parser.add_argument("--data", type=Path, required=True, metavar="PREFIX", help=_PAIR)
     parser.set_defaults(run=_check)
 
 
 def _add_workers(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="what data prepare made")
-    parser.add_argument("--sequence-length", type=positive, default=256, help="tokens a window (default: %(default)s)")
+    parser.add_argument("--data", type=Path, required=True, metavar="PREFIX", help=_PAIR)
     parser.add_argument(
-        "--batch-size", type=positive, default=16, help="windows a rank and pass (default: %(default)s)"
+        "--sequence-length", type=positive, default=256, help="tokens per window (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--batch-size", type=positive, default=16, help="windows per rank and pass (default: %(default)s)"
     )
     parser.add_argument("--pass-seconds", type=positive_real, help="of the model, to say how many workers keep up")
     parser.add_argument("--most", type=positive, help="largest number to try (default: the processors)")
@@ -70,29 +70,34 @@ def _add_workers(parser: argparse.ArgumentParser) -> None:
 def _prepare(options: argparse.Namespace) -> int:
     start = time.monotonic()
 
-    def reported(done: int, parts: int, text_bytes: int) -> None:
-        speed = text_bytes / (1 << 20) / (time.monotonic() - start)
-        sys.stdout.write(f"{done} of {parts} parts, {text_bytes / (1 << 20):.1f} MiB of text, {speed:.1f} MiB/s\n")
+    def reported(done: int, parts: int) -> None:
+        sys.stdout.write(f"{done} of {parts} parts, {time.monotonic() - start:.0f} s\n")
         sys.stdout.flush()
 
-    prepared = prepare(
-        options.text, options.out, options.tokenizer, options.processes, options.part_mib << 20, reported
-    )
-    manifest = prepared.manifest
-    made = f"{prepared.made} of {len(manifest.files)} files made" if prepared.made else "nothing to do"
-    sys.stdout.write(f"{options.out}: {manifest.tokens} tokens, checksum {manifest.checksum[:16]}, {made}\n")
-    return 0
+    prepared = prepare(options.text, options.out, options.tokenizer, options.processes, PART_BYTES, reported)
+    made = f"{prepared.made} parts made" if prepared.made else "nothing to do"
+    return _shown(options.out, prepared.manifest, made)
 
 
 def _check(options: argparse.Namespace) -> int:
-    manifest = whole_manifest(options.data, "--data")
-    wrong = damaged(options.data, manifest)
-    if wrong:
+    index, manifest = open_pair(options.data, "--data")
+    if manifest is None:
+        manifest = described(options.data, index, "--data")
+        try:
+            write_manifest(options.data, manifest)
+        except OSError as error:
+            raise GaudiError(f"--data {options.data}: its manifest was not written: {error.strerror}.") from error
+        return _shown(options.data, manifest, f"{manifest.vocabulary} different ones by the largest; manifest written")
+    if digests_of(options.data) != (manifest.bin_sha256, manifest.idx_sha256):
         raise GaudiError(
-            f"--data {options.data}: {', '.join(wrong)} {'has' if len(wrong) == 1 else 'have'} other bytes than were "
-            "written; remove what is wrong and run gaudi3_scale data prepare once more, or copy the directory again."
+            f"--data {options.data}: the .bin or the .idx has other bytes than were written; copy all files again, or "
+            "remove them and run gaudi3_scale data prepare once more."
         )
-    sys.stdout.write(f"{options.data}: {manifest.tokens} tokens, checksum {manifest.checksum[:16]}, as written\n")
+    return _shown(options.data, manifest, "as written")
+
+
+def _shown(prefix: Path, manifest: Manifest, said: str) -> int:
+    sys.stdout.write(f"{prefix}: {manifest.tokens} tokens, checksum {manifest.bin_sha256[:16]}, {said}\n")
     return 0
 
 

@@ -1,15 +1,15 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Tokens in memory or in mapped files: windows of them, which are held out, and the order in which ranks read them.
+"""Tokens in memory or in a mapped file: windows of them, which are held out, and the order in which ranks read them.
 
 Nothing here grows with the number of tokens, but for the array of a text that was read into memory.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -19,42 +19,29 @@ from gaudi3_scale.data.shuffle import shuffled
 
 VALIDATION_EVERY = 20
 """One window in so many is held out for validation."""
-MAPPED_FILES = 256
-"""So many files are mapped at once: a map keeps its file open, and a process may often open 1024."""
 _AHEAD = 1024
 """So many places of the stream are worked out at once."""
 
 
-class Tokens:
-    """The tokens of several arrays, one array after the other."""
+class MappedTokens:
+    """The tokens of a file, of which only what is read comes into memory, and may leave it again."""
 
-    def __init__(self, parts: Sequence[np.ndarray]) -> None:
-        self._open: Callable[[int], np.ndarray] = list(parts).__getitem__
-        self._ends = np.cumsum([len(part) for part in parts])
+    def __init__(self, file: Path, dtype: str, count: int) -> None:
+        self._arguments = (file, dtype, count)
 
     def __len__(self) -> int:
-        return int(self._ends[-1])
+        return self._arguments[-1]
 
-    def read(self, start: int, count: int) -> np.ndarray:
-        number = int(np.searchsorted(self._ends, start, side="right"))
-        within = start - (int(self._ends[number - 1]) if number else 0)
-        found = self._open(number)[within : within + count]
-        if len(found) == count:
-            return found
-        return np.concatenate([found, self.read(start + len(found), count - len(found))])
+    def __getitem__(self, span: slice) -> np.ndarray:
+        return self._map[span]
 
-
-class MappedTokens(Tokens):
-    """The tokens of files, of which only what is read comes into memory, and may leave it again."""
-
-    def __init__(self, files: Sequence[Path], dtype: str) -> None:
-        width = np.dtype(dtype).itemsize
-        self._arguments = (list(files), dtype)
-        self._open = lru_cache(MAPPED_FILES)(lambda number: np.memmap(files[number], dtype=dtype, mode="r"))
-        self._ends = np.cumsum([file.stat().st_size // width for file in files])
+    @cached_property
+    def _map(self) -> np.ndarray:
+        file, dtype, count = self._arguments
+        return np.memmap(file, dtype, "r", shape=(count,))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A data loader's process maps the files itself: a pickled map would be all that is in it."""
+        """A data loader's process maps the file itself: a pickled map would be all that is in it."""
         return MappedTokens, self._arguments
 
 
@@ -65,15 +52,16 @@ class TokenWindows(Dataset[torch.Tensor]):
     several windows by their numbers, as int64 [batch, length + 1].
     """
 
-    def __init__(self, tokens: Tokens, length: int) -> None:
-        self._tokens = tokens
+    def __init__(self, tokens: np.ndarray | MappedTokens, length: int) -> None:
+        self.tokens = tokens
         self._length = length
 
     def __len__(self) -> int:
-        return max(0, (len(self._tokens) - 1) // self._length)
+        return max(0, (len(self.tokens) - 1) // self._length)
 
     def __getitem__(self, windows: Sequence[int]) -> torch.Tensor:
-        read = [self._tokens.read(window * self._length, self._length + 1) for window in windows]
+        starts = [window * self._length for window in windows]
+        read = [self.tokens[start : start + self._length + 1] for start in starts]
         return torch.from_numpy(np.stack(read).astype(np.int64))
 
 

@@ -1,57 +1,77 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a job trains on: text read as bytes, or prepared tokens, the same on all ranks."""
+"""What a job trains on: text read as bytes, or tokens in an indexed dataset, the same on all ranks."""
 
 from __future__ import annotations
 
+import hashlib
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Sequence
 
+import numpy as np
 import torch
 
 from gaudi3_scale.core._errors import GaudiError
+from gaudi3_scale.data.indexed_dataset import beside
+from gaudi3_scale.data.manifest import NAME, described, open_pair
 from gaudi3_scale.data.text_files import read_text
-from gaudi3_scale.data.token_files import whole_manifest
-from gaudi3_scale.data.token_windows import VALIDATION_EVERY, MappedTokens, Tokens, TokenWindows
+from gaudi3_scale.data.token_windows import VALIDATION_EVERY, MappedTokens, TokenWindows
 from gaudi3_scale.data.tokenizers import BYTES, ByteTokenizer
 from gaudi3_scale.ranks import gather_numbers
 
 
 @dataclass(frozen=True)
 class TrainingData:
-    """``tokenizer`` says what a token is (:class:`Manifest`); equal ``checksum`` (32-bit numbers) means equal data."""
+    """``tokenizer`` says what a token is (:class:`Manifest`); equal ``checksum`` (32-bit numbers) means equal data.
+
+    ``caution`` is what the operator should know of it, or nothing.
+    """
 
     option: str
     windows: TokenWindows
     tokenizer: str
     vocabulary: int
     checksum: tuple[int, ...]
+    caution: str = ""
 
 
-def open_data(text: Sequence[Path] | None, directory: Path | None, length: int) -> TrainingData:
+def open_data(text: Sequence[Path] | None, prefix: Path | None, length: int) -> TrainingData:
     """The data of ``--data``, or else the bytes of ``--text``, in windows of ``length`` tokens.
 
     Raises GaudiError where it is not there, not whole, or too little.
     """
-    if directory is not None:
-        manifest = whole_manifest(directory, "--data")
-        tokens: Tokens = MappedTokens([directory / file.name for file in manifest.files], manifest.dtype)
-        checksum = tuple(int(manifest.checksum[at : at + 8], 16) for at in (0, 8, 16, 24))
-        data = TrainingData("--data", TokenWindows(tokens, length), manifest.tokenizer, manifest.vocabulary, checksum)
-    else:
-        text_bytes = read_text(text or ())
-        tokens = Tokens([text_bytes])
-        checksum = (zlib.crc32(text_bytes.data),)
-        data = TrainingData("--text", TokenWindows(tokens, length), BYTES, ByteTokenizer.vocabulary, checksum)
+    data = _of_pair(prefix, length) if prefix is not None else _of_text(text or (), length)
     if len(data.windows) < VALIDATION_EVERY:
         raise GaudiError(
-            f"{data.option}: {len(tokens)} {'bytes' if data.tokenizer == BYTES else 'tokens'} give {len(data.windows)} "
-            f"windows of --sequence-length {length} and {VALIDATION_EVERY} are needed; give more text or shorter "
-            "windows."
+            f"{data.option}: {len(data.windows.tokens)} {'bytes' if data.tokenizer == BYTES else 'tokens'} give "
+            f"{len(data.windows)} windows of --sequence-length {length} and {VALIDATION_EVERY} are needed; give more "
+            "text or shorter windows."
         )
     return data
+
+
+def _of_text(paths: Sequence[Path], length: int) -> TrainingData:
+    text = read_text(paths)
+    checksum = (zlib.crc32(text.data),)
+    return TrainingData("--text", TokenWindows(text, length), BYTES, ByteTokenizer.vocabulary, checksum)
+
+
+def _of_pair(prefix: Path, length: int) -> TrainingData:
+    index, manifest = open_pair(prefix, "--data")
+    caution = ""
+    if manifest is None:
+        manifest = described(prefix, index, "--data")
+        caution = (
+            f"--data {prefix}: there is no {beside(prefix, NAME).name}, so nothing says which tokenizer made the "
+            f"tokens; the largest is {manifest.vocabulary - 1}. gaudi3_scale data check writes one, and then a start "
+            "does not read all tokens."
+        )
+    windows = TokenWindows(MappedTokens(beside(prefix, "bin"), index.dtype, index.tokens), length)
+    said = f"{manifest.bin_sha256} {index.dtype} {manifest.vocabulary}"
+    checksum = tuple(np.frombuffer(hashlib.sha256(said.encode()).digest(), "<u4", 4).tolist())
+    return TrainingData("--data", windows, manifest.tokenizer, manifest.vocabulary, checksum, caution)
 
 
 def require_same_data(data: TrainingData, device: torch.device) -> None:
@@ -66,6 +86,6 @@ def require_same_data(data: TrainingData, device: torch.device) -> None:
         what = (
             "other bytes than rank 0; copy the same files"
             if data.option == "--text"
-            else ("other tokens than rank 0; copy the same directory")
+            else ("other tokens than rank 0; copy the same pair of files")
         )
         raise GaudiError(f"{data.option}: rank {', '.join(map(str, other))} read {what} everywhere.")

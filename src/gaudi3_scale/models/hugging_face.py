@@ -78,7 +78,12 @@ def _require_weights(directory: Path) -> None:
 
 
 def _require_same_tokenizer(directory: Path, data: TrainingData) -> None:
-    """Weights know the tokens of their own tokenizer; another's numbers mean something else to them."""
+    """Weights know the tokens of their own tokenizer; another's numbers mean something else to them.
+
+    Where nobody said whose they are, that is up to the operator, who was cautioned.
+    """
+    if not data.tokenizer:
+        return
     wanted = hashlib.sha256(tokenizer_file(directory)).hexdigest() if (directory / TOKENIZER_FILE).is_file() else None
     if data.tokenizer != wanted and (wanted is not None or data.option == "--text"):
         raise GaudiError(

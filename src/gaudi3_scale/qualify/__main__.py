@@ -14,7 +14,7 @@ from gaudi3_scale.core._node.commands import run_process
 from gaudi3_scale.core._node.kernel_modules import find_holders
 from gaudi3_scale.core._node.kernel_tree import kernel_tree
 from gaudi3_scale.core._qualify.files import DIRECTORY, Files
-from gaudi3_scale.core._qualify.results import COULD_NOT_TELL, EXIT_CODES
+from gaudi3_scale.core._qualify.results import EXIT_CODES, INCONCLUSIVE
 from gaudi3_scale.options import ArgumentParser
 from gaudi3_scale.qualify.run import run_plan
 
@@ -26,13 +26,13 @@ def main() -> int:
         holders = find_holders(kernel_tree()) if options.unless_held else []
         if holders:
             sys.stderr.write(f"gaudi3_scale.qualify: left out, since the cards are held by {holders[0]}.\n")
-            return EXIT_CODES[COULD_NOT_TELL]
+            return EXIT_CODES[INCONCLUSIVE]
         if options.again:
             files.forget(files.results, files.current, files.verdict)
         state = run_plan(files, run_process, kernel_tree())
     except GaudiError as error:
         sys.stderr.write(f"gaudi3_scale.qualify: {error}\n")
-        return EXIT_CODES[COULD_NOT_TELL]
+        return EXIT_CODES[INCONCLUSIVE]
     for reason in files.read(files.verdict).get("reasons", ()):
         sys.stdout.write(f"{reason}\n")
     return EXIT_CODES[state]

@@ -75,7 +75,7 @@ def run_test(
     if code is None:
         # A limit says nothing by itself: what the kernel logged, the cards' counters and other nodes do.
         report = f"{given.get(LOGS, '/var/log/habana_logs').rstrip('/')}/qual"
-        why = f"hl_qual had not ended after {seconds:.0f} s, and was killed; run it again, and see its report in "
+        why = f"hl_qual did not finish within {seconds:.0f} s and was killed; run it again, and see its report in "
         why += f"{report}."
         return Result(name, STAGE, UNKNOWN, (why,), (), took, action, seconds)
     state, reasons = judge(said, code)
@@ -88,12 +88,12 @@ def judge(said: str, code: int) -> tuple[str, tuple[str, ...]]:
     lines = [line for line in lines if line.strip()]
     lacks = next((line for line in lines if _LACKS.search(line)), "")
     if lacks and not (code == 0 and _passed(lines)):
-        return UNKNOWN, (f"hl_qual lacks something on this node, so it says nothing of the cards: {lacks}.",)
+        return UNKNOWN, (f"hl_qual lacks something on this node, so it says nothing about the cards: {lacks}.",)
     if any(_BAD.search(line) for line in lines):
         return FAILED, (_reason(lines),)
     if code == 0 and _passed(lines):
         return PASSED, ()
-    last = f"its last line is: {lines[-1]}" if lines else "and said nothing"
+    last = f"its last line is: {lines[-1]}" if lines else "and printed nothing"
     verdict = "a verdict of a failure" if _passed(lines) else "a verdict"
     return UNKNOWN, (f"hl_qual ended with {code} and without {verdict}, {last}.",)
 

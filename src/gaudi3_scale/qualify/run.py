@@ -98,11 +98,11 @@ def _prepare(
     locked = timeout_locked(kernel_root)
     if not wanted or locked == 0:
         return []
-    loaded = "does not tell its own" if locked is None else f"has {locked}"
-    why = f"it wants a driver that is loaded with timeout_locked=0, and this one {loaded}; see docs/qualify.md."
+    loaded = "does not report its own" if locked is None else f"has {locked}"
+    why = f"it needs a driver that is loaded with timeout_locked=0, and this one {loaded}; see docs/qualify.md."
     if wanted == UNLOCKED:
         raise GaudiError(why)
-    return [f"this may be no fault of a card: {why}"]
+    return [f"this may not be a fault of a card: {why}"]
 
 
 def _worse(begun: float, before: HpuFacts, run: Run, kernel_root: str) -> list[str]:

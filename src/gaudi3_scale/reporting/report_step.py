@@ -68,5 +68,5 @@ def _complain(error: Exception) -> None:
     global _complained
     if not _complained:
         with contextlib.suppress(OSError, ValueError, AttributeError):
-            sys.stderr.write(f"gaudi3_scale: a report was left out ({type(error).__name__}: {error}).\n")
+            sys.stderr.write(f"gaudi3_scale: a report was dropped ({type(error).__name__}: {error}).\n")
     _complained = True

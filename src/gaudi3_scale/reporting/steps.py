@@ -105,7 +105,9 @@ class StepReports:
         """``step`` is finished; see :func:`gaudi3_scale.report_step`."""
         made = step_of(step)
         if made is None:
-            self.say("step", f"report_step was told the step {_short(step)}, which is no count; give 1, 2, 3, ….")
+            self.say(
+                "step", f"report_step was given the step {_short(step)}, which is not a step number; give 1, 2, 3, …."
+            )
             return
         if not self._started:
             self.start(max(0, made - 1), None if max_steps is None else step_of(max_steps))
@@ -209,13 +211,13 @@ class StepReports:
         return number
 
     def _say_no_number(self, what: str, value: object) -> None:
-        self.say(what, f"report_step was told {what}={_short(value)}, which is not a number; it is left out.")
+        self.say(what, f"report_step was given {what}={_short(value)}, which is not a number; it is ignored.")
 
     def _backwards(self, step: int) -> None:
         self.say(
             "backwards",
             f"report_step({step}) came after report_step({self._step}): steps only go forward, so count them over all "
-            f"epochs; what is told of steps before {self._step} is left out.",
+            f"epochs; reports of steps before {self._step} are ignored.",
         )
         # It is no hang: what is watched there is that the file changes.
         self._progress.done(step)

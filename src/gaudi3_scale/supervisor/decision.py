@@ -242,7 +242,7 @@ def _leave(state: State, rules: Rules, facts: Facts, now: float) -> State:
     patience = _patience(state, rules)
     if state.alone > patience:
         name = rules.names[rules.index]
-        reason = f"{name} has not heard most of the job's nodes for {patience:.0f} s; look at its network"
+        reason = f"{name} has not heard from most of the job's nodes for {patience:.0f} s; check its network"
         return state.having(exit=FAILED, exit_reason=reason)
     return state
 

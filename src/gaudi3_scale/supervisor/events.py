@@ -65,12 +65,15 @@ def _links(state: State, rules: Rules, now: float) -> list[Event]:
         return []
     gone = [
         Event(
-            NODE_LOST, number, rules.names[index], f"{rules.names[index]} was not heard for {rules.lost_after:.0f} s."
+            NODE_LOST,
+            number,
+            rules.names[index],
+            (f"{rules.names[index]} was not heard from for {rules.lost_after:.0f} s."),
         )
         for index in sorted(lost - state.lost)
     ]
     back = [
-        Event(NODE_BACK, number, rules.names[index], f"{rules.names[index]} is heard again.")
+        Event(NODE_BACK, number, rules.names[index], f"{rules.names[index]} is heard from again.")
         for index in sorted(state.lost - lost)
     ]
     return [*gone, *back]

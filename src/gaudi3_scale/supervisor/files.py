@@ -116,7 +116,7 @@ def _rules(data: Mapping[str, object], hosts: tuple[str, ...], names: tuple[str,
 
 def _words(value: object) -> tuple[str, ...]:
     if not isinstance(value, list):
-        raise TypeError(f"{value!r} is no list")
+        raise TypeError(f"{value!r} is not a list")
     return tuple(map(str, value))
 
 

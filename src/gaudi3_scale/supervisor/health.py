@@ -22,4 +22,4 @@ class HealthCheck:
             self.reason = look()
         except Exception as error:
             # A node that cannot be looked at is one that nobody should rely on.
-            self.reason = f"its cards cannot be looked at: {error}"
+            self.reason = f"its cards cannot be checked: {error}"

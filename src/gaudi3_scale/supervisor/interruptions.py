@@ -28,7 +28,7 @@ def interruption_of(state: State, rules: Rules, facts: Facts, view: Standing, no
     if facts.terminated:
         return Interruption(number, LEAVING, rules.index, f"{name} is going down")
     if runs and facts.alive and not holds_lease(state, rules, now):
-        return Interruption(number, ISOLATED, rules.index, f"{name} does not hear most of the others any more")
+        return Interruption(number, ISOLATED, rules.index, f"{name} no longer hears from most of the others")
     lost = _lost_member(state, rules, now)
     if lost is not None or leader(state, rules, now) != rules.index:
         return lost
@@ -52,5 +52,5 @@ def _lost_member(state: State, rules: Rules, now: float) -> Interruption | None:
         if is_away(state, index, now):
             return Interruption(number, NODE_LOST, index, f"no supervisor runs on {name} any more")
         if index not in near and now - state.changed > rules.lost_after:
-            return Interruption(number, NODE_LOST, index, f"{name} was not heard for {rules.lost_after:.0f} s")
+            return Interruption(number, NODE_LOST, index, f"{name} was not heard from for {rules.lost_after:.0f} s")
     return None

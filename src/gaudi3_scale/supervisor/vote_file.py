@@ -27,7 +27,7 @@ def read_votes(path: str, launch: str, rules: Rules) -> Votes | None:
         with Path(path).open("rb") as stream:
             data = json.loads(stream.read(MOST_BYTES))
         if data["launch"] != launch:
-            raise GaudiError(f"{path} is of another run of this job; launch the job again.")
+            raise GaudiError(f"{path} belongs to another run of this job; launch the job again.")
         return _votes(data, len(rules.names)) if "committed" in data else first_votes(rules)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None

@@ -35,7 +35,7 @@ class Watchdog:
         if self._socket is None:
             return
         end = min(now + self._longest, gone_at)
-        # An end that has come nearer is told at once, one that goes on with the time several times before it comes.
+        # An end that has come nearer is told at once, one that continues with the time several times before it comes.
         if now < self._due and end >= self._end:
             return
         self._end, self._due = end, now + (end - now) / SEVERAL

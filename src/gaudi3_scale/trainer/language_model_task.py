@@ -107,7 +107,7 @@ class LanguageModelTask(lightning.LightningModule):
         checkpoint["schedule"] = {"schedule": self._schedule.name, **self._fixed_by_schedule()}
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Raises GaudiError when the checkpoint is of another model, or its schedule cannot be gone on with."""
+        """Raises GaudiError when the checkpoint is of another model, or its schedule cannot be resumed."""
         asked = {**self._shape, "schedule": self._schedule.name, **self._fixed_by_schedule()}
         for option, saved in checkpoint["model_shape"].items():
             _require_equal(option, asked.get(option), saved, "model")

@@ -69,17 +69,17 @@ def _add_job(job: argparse._ArgumentGroup) -> None:
 def _add_data(data: argparse._ArgumentGroup) -> None:
     source = data.add_mutually_exclusive_group(required=True)
     source.add_argument("--text", type=Path, nargs="+", metavar="PATH", help="files and directories, read as bytes")
-    source.add_argument("--data", type=Path, metavar="DIR", help="tokens made by gaudi3_scale data prepare")
-    data.add_argument("--sequence-length", type=positive, default=256, help="tokens a window (default: %(default)s)")
+    source.add_argument("--data", type=Path, metavar="PREFIX", help="tokens in PREFIX.bin and PREFIX.idx")
+    data.add_argument("--sequence-length", type=positive, default=256, help="tokens per window (default: %(default)s)")
     data.add_argument(
         "--workers",
         type=_workers,
         default=0,
         metavar="N|auto",
-        help="processes a rank that read ahead; auto measures how many keep up (default: %(default)s)",
+        help="processes per rank that read ahead; auto measures how many keep up (default: %(default)s)",
     )
     data.add_argument(
-        "--validation-batches", type=not_negative, default=8, help="held-out batches a rank at the end (default: 8)"
+        "--validation-batches", type=not_negative, default=8, help="held-out batches per rank at the end (default: 8)"
     )
 
 
@@ -92,13 +92,13 @@ def _add_model(model: argparse._ArgumentGroup) -> None:
 
 
 def _add_training(training: argparse._ArgumentGroup) -> None:
-    training.add_argument("--batch-size", type=positive, default=16, help="windows a rank and pass (default: 16)")
-    training.add_argument("--accumulate", type=positive, help="passes a step (default: 1)")
+    training.add_argument("--batch-size", type=positive, default=16, help="windows per rank and pass (default: 16)")
+    training.add_argument("--accumulate", type=positive, help="passes per step (default: 1)")
     training.add_argument(
         "--global-batch-size",
         type=positive,
         default=os.environ.get("GAUDI3_SCALE_GLOBAL_BATCH_SIZE") or None,
-        help="windows a step of all ranks, which decides --accumulate (default: $GAUDI3_SCALE_GLOBAL_BATCH_SIZE)",
+        help="windows per step of all ranks, which decides --accumulate (default: $GAUDI3_SCALE_GLOBAL_BATCH_SIZE)",
     )
     training.add_argument("--learning-rate", type=positive_real, default=1e-3, help="highest (default: %(default)s)")
     training.add_argument(
@@ -131,7 +131,7 @@ def _add_ranks(ranks: argparse._ArgumentGroup) -> None:
         nargs="?",
         const="on",
         default=AUTO,
-        help="keep only the blocks' inputs, and compute the rest twice; auto: from 10^9 parameters on",
+        help="keep only the blocks' inputs and recompute the rest; auto: from 10^9 parameters on",
     )
     ranks.add_argument("--compile", action="store_true", help="compile the model (torch.compile)")
 
@@ -148,7 +148,7 @@ def _add_files(files: argparse._ArgumentGroup) -> None:
         default=os.environ.get("GAUDI3_SCALE_METRICS"),
         help="file that gets the metric lines (default: $GAUDI3_SCALE_METRICS, else standard output)",
     )
-    files.add_argument("--metrics-every", type=positive, default=10, help="steps a line (default: %(default)s)")
+    files.add_argument("--metrics-every", type=positive, default=10, help="steps per line (default: %(default)s)")
     files.add_argument(
         "--loggers",
         default="auto",

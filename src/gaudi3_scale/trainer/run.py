@@ -59,6 +59,8 @@ def run(options: argparse.Namespace, callbacks: Sequence[lightning.Callback] = (
     nodes, memory = node_names(made.ranks, made.device), device_memory(made.device)
     limit = None if memory is None else memory.limit
     _tell_start(options, made, {"hosts": nodes, **run_facts(os.environ), "memory_limit_bytes": limit})
+    if made.data.caution:
+        made.write("warning", message=made.data.caution)
     start = made.checkpoints.start
     if start >= options.max_steps:
         made.write("end", step=start, max_steps=options.max_steps, message="already at --max-steps: nothing to train")

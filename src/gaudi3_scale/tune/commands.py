@@ -158,7 +158,8 @@ def _study_of(storage: BaseStorage, study: Study, given: Mapping[str, Any]) -> o
     elif begun != wanted:
         changed = "; ".join(description_differences(begun, wanted))
         raise GaudiError(
-            f"Study {study.name} was begun otherwise: {changed}; set it back, or give gaudi_tune_name another name."
+            f"Study {study.name} was started with other settings: {changed}; restore them, or choose another "
+            "gaudi_tune_name."
         )
     return found
 

@@ -67,15 +67,15 @@ def figures(study: Study, found: optuna.Study) -> list[tuple[str, Figure]]:
     course = visualization.plot_intermediate_values(found)
     course.update_layout(xaxis_title="tenths of the budget", yaxis_title=unit)
     drawn = [
-        ("What was reached over the trials", visualization.plot_optimization_history(found, target_name=unit)),
+        ("Best value over the trials", visualization.plot_optimization_history(found, target_name=unit)),
         ("Trials over time, by outcome", visualization.plot_timeline(found)),
         ("Each trial while it ran", course),
     ]
     if varied:
         drawn += [
-            ("Each value against the objective", visualization.plot_slice(found, params=varied, target_name=unit)),
+            ("Each parameter against the objective", visualization.plot_slice(found, params=varied, target_name=unit)),
             (
-                "Which value decided, in a model of these trials",
+                "Importance of each parameter, by a model of these trials",
                 visualization.plot_param_importances(found, params=varied, target_name=unit),
             ),
         ]

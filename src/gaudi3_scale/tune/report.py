@@ -12,6 +12,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from gaudi3_scale.core._batch.search import CRASH, HANG, OK
 from gaudi3_scale.core._follow.worker_group import FAILED
+from gaudi3_scale.core._node.quantities import quantity
 from gaudi3_scale.core._tune.space import THROUGHPUT
 from gaudi3_scale.core._tune.study import Study
 from gaudi3_scale.core._tune.values import sorted_out, values_of
@@ -89,16 +90,16 @@ def notes(
     outcomes = [outcome_of(trial) for trial in trials]
     reported = []
     if best is None:
-        reported.append("No trial came to its end, so there is no best configuration; the table says why.")
+        reported.append("No trial finished, so there is no best configuration; the table says why.")
     else:
         value = _reached(best)
         reported.append(f"Trial {best.number} is the best: {_value(study, value)}{_against(value, complete)}.")
-        reported.append("Each was measured once; hold the best against today's settings with compare_settings.yml.")
+        reported.append("Each was measured once; compare the best with today's settings by compare_settings.yml.")
     counts = {outcome: outcomes.count(outcome) for outcome in dict.fromkeys(outcomes)}
     if counts:
         reported.append("Outcomes: " + ", ".join(f"{count} {outcome}" for outcome, count in counts.items()) + ".")
     if SKIPPED in counts:
-        reported.append("What was skipped could not fit or could not be set, and took no time on a card.")
+        reported.append("Skipped trials could not fit or could not be set, and took no time on a card.")
     reported += [f"{node['node']} is unhealthy: {node['why']}" for node in nodes if node["state"] == FAILED]
     return reported
 
@@ -117,7 +118,7 @@ def _against(best: float, complete: Sequence[float]) -> str:
 
 
 def _value(study: Study, value: float) -> str:
-    number = f"{value:,.0f}" if study.objective == THROUGHPUT else f"{value:.4f}"
+    number = quantity(value) if study.objective == THROUGHPUT else f"{value:.4f}"
     return f"{number} {UNITS[study.objective]}"
 
 

@@ -25,7 +25,7 @@ def of_the_study(study: Study, found: optuna.Study) -> tuple[list[FrozenTrial], 
         wrong = outside(study, trial)
         if wrong:
             node = short(ascii(trial.user_attrs.get("node")))
-            left_out.append(f"Trial {trial.number}, by node {node}, is left out: {wrong}; look at who wrote it.")
+            left_out.append(f"Trial {trial.number}, by node {node}, is ignored: {wrong}; find out who wrote it.")
         else:
             trials.append(trial)
     return trials, left_out
@@ -39,7 +39,7 @@ def outside(study: Study, trial: FrozenTrial) -> str:
     except OutsideError as error:
         return str(error)
     if is_complete and (trial.values is None or len(trial.values) != 1 or finite(trial.values[0]) is None):
-        return "its value is no finite number"
+        return "its value is not a finite number"
     measured = {name: trial.user_attrs.get(name) for name in MEASURED}
     wrong = next((name for name, value in measured.items() if not isinstance(value, (int, float, type(None)))), None)
     return f"its {wrong} is not a number" if wrong else ""

@@ -15,7 +15,7 @@ from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.core._node.commands import run_process
 from gaudi3_scale.core._node.kernel_tree import kernel_tree
 from gaudi3_scale.core._qualify.files import DIRECTORY, Files
-from gaudi3_scale.core._qualify.results import COULD_NOT_TELL, EXIT_CODES, HEALTHY, UNHEALTHY
+from gaudi3_scale.core._qualify.results import EXIT_CODES, HEALTHY, INCONCLUSIVE, UNHEALTHY
 from gaudi3_scale.options import ArgumentParser, positive
 from gaudi3_scale.verify.checks import problems
 from gaudi3_scale.verify.service import give_back, take_out
@@ -29,7 +29,7 @@ def main() -> int:
         _say(_act(options, found))
     except GaudiError as error:
         _say(str(error))
-        return EXIT_CODES[COULD_NOT_TELL]
+        return EXIT_CODES[INCONCLUSIVE]
     return EXIT_CODES[UNHEALTHY if found else HEALTHY]
 
 

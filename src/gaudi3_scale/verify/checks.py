@@ -26,7 +26,7 @@ def problems(release: str, cards: int, run: Run, kernel_root: str, files: Files)
     bad = failed(checks)
     found = [*(check.sentence for check in bad if not check.unknown), *_qualified(files)]
     if bad and not found:
-        raise GaudiError(refusal("Nobody can tell whether this node is healthy", bad))
+        raise GaudiError(refusal("It is unknown whether this node is healthy", bad))
     return found
 
 

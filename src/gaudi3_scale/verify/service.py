@@ -25,12 +25,12 @@ def take_out(node: str, reason: str, share: float, run: Run) -> str:
     if len(drained) >= most:
         return (
             f"{node} is NOT taken out of service: {len(drained)} of {len(known)} nodes are already, and {most} may be; "
-            "look whether it is the nodes."
+            "check whether the nodes are at fault."
         )
     said = f"{REASON}: {reason}"[:_LONGEST_REASON]
     found = converge(DrainOptions(node, "slurm", "drained", said), run, False)
     if found["drained_by"] == "other":
-        return f"{node} is out of service by somebody else ({found['reason']}), and stays so."
+        return f"{node} was taken out of service by somebody else ({found['reason']}), and stays so."
     return f"{node} is out of service now."
 
 
@@ -45,7 +45,7 @@ def _drained(run: Run) -> tuple[set[str], set[str]]:
     argv = ["sinfo", "--all", "--noheader", "--Node", "--format=%N|%E"]
     done = call_slurm(argv, run, time_format="standard", timeout=_TIMEOUT_S)
     if done.rc != 0:
-        raise GaudiError(f"sinfo cannot be asked: {last_line(done.stderr)}; see whether slurmctld runs.")
+        raise GaudiError(f"sinfo cannot be queried: {last_line(done.stderr)}; see whether slurmctld runs.")
     lines = [line.split("|", 1) for line in done.stdout.splitlines() if "|" in line]
     ours = {name for name, reason in lines if reason.startswith(f"{MARK} {REASON}")}
     return ours, {name for name, _reason in lines}

@@ -134,7 +134,7 @@ def test_a_batch_of_any_size_is_made_of_an_example():
     [
         ({"precision": "fp8"}, "precision fp8: choose bf16-mixed, 16-mixed, 32-true, 32"),
         ({"objective": "best"}, "objective best: choose largest or throughput"),
-        ({"memory_limit": None}, "On the CPU nothing bounds the batch but the node's memory; give memory_limit"),
+        ({"memory_limit": None}, "On the CPU only the node's memory limits the batch; give memory_limit"),
         (
             {"target_hpu_utilization": 95},
             "target_hpu_utilization is 95; give a fraction of the memory, above 0 and up to 1",

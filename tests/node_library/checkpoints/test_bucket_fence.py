@@ -99,7 +99,7 @@ def test_what_this_jobs_key_did_not_sign_is_replaced(storage, caplog, content):
     storage.client.put_object(**FENCE, Body=content)
     bucket_of(FIRST).hold_fence()
     assert held(storage) == Holder(FIRST)
-    assert f"{URL}/fence.json is of no generation of this job: " in caplog.text
+    assert f"{URL}/fence.json does not belong to a generation of this job: " in caplog.text
 
 
 def test_a_fence_that_expired_is_taken_again(storage, tmp_path):

@@ -50,7 +50,7 @@ def test_a_generation_is_a_launch_and_a_number(environment, expected):
     "reported", ["7", ":7", "a:", "a:-1", "a:1.5", "a:٣", "a b:1", "a/b:1", f"{'a' * 65}:1", "a:" + "9" * 16, "a:1\n"]
 )
 def test_what_is_no_generation_is_one_sentence(reported):
-    with pytest.raises(GaudiError, match=rf"^\${VARIABLE} is .*, and a generation is LAUNCH:NUMBER; leave it to what "):
+    with pytest.raises(GaudiError, match=rf"^\${VARIABLE} is .*, but a generation is LAUNCH:NUMBER; do not set it"):
         generation_from({VARIABLE: reported})
 
 
@@ -125,16 +125,28 @@ def link(path: Path) -> None:
     [
         (lambda path: path.write_bytes(b"\xff"), "it is not UTF-8 at byte 0"),
         (lambda path: path.write_text(""), "Expecting value"),
-        (lambda path: path.write_text("[]"), "it is no JSON object"),
-        (lambda path: path.write_text("{}"), "it does not say launch, number and earlier, and nothing else"),
-        (lambda path: path.write_text(json.dumps({"launch": "a", "number": True, "earlier": []})), "its number is no "),
-        (lambda path: path.write_text(json.dumps({"launch": "a", "number": -1, "earlier": []})), "its number is no "),
-        (lambda path: path.write_text(json.dumps({"launch": ["a"], "number": 1, "earlier": []})), "a launch in it is "),
-        (lambda path: path.write_text(json.dumps({"launch": "a", "number": 1, "earlier": [{}]})), "a launch in it is "),
-        (lambda path: path.write_text(json.dumps({"launch": "a", "number": 1, "earlier": "a"})), "a launch in it is "),
+        (lambda path: path.write_text("[]"), "it is not a JSON object"),
+        (lambda path: path.write_text("{}"), "it must have launch, number and earlier, and nothing else"),
+        (
+            lambda path: path.write_text(json.dumps({"launch": "a", "number": True, "earlier": []})),
+            "its number is not a ",
+        ),
+        (
+            lambda path: path.write_text(json.dumps({"launch": "a", "number": -1, "earlier": []})),
+            "its number is not a ",
+        ),
+        (
+            lambda path: path.write_text(json.dumps({"launch": ["a"], "number": 1, "earlier": []})),
+            "a launch in it has ",
+        ),
+        (
+            lambda path: path.write_text(json.dumps({"launch": "a", "number": 1, "earlier": [{}]})),
+            "a launch in it has ",
+        ),
+        (lambda path: path.write_text(json.dumps({"launch": "a", "number": 1, "earlier": "a"})), "a launch in it has "),
         (lambda path: path.write_bytes(b" " * (MOST_BYTES + 1)), f"it has more than {MOST_BYTES} bytes"),
         (lambda path: path.write_text("[" * 5000), "it nests deeper than 64 levels"),
-        (os.mkfifo, "it is no regular file"),
+        (os.mkfifo, "it is not a regular file"),
         (Path.mkdir, "Is a directory"),
         (link, "Too many levels of symbolic links"),
     ],

@@ -71,7 +71,7 @@ def test_damage_is_named_by_whoever_reads_that_file(tmp_path, harm, said):
     ("harm", "said"),
     [
         (lambda file: file.unlink(), "manifest.json: No such file or directory"),
-        (lambda file: os.truncate(file, 40), "manifest.json: it is no manifest"),
+        (lambda file: os.truncate(file, 40), "manifest.json: it is not a manifest"),
         (lambda file: file.write_text('{"format": 9}'), "manifest.json: it has format '9', and this release reads 1"),
         (lambda file: file.write_text(file.read_text().replace("100", "90")), "manifest.json: it is of step 90"),
     ],

@@ -141,7 +141,7 @@ def test_what_was_written_since_the_last_start(tmp_path):
     "path", ["", "/etc/passwd", "../x", "a/../x", "a//b", "./a", "a\0b", ".gaudi3_scale/incoming/0", 3, None, ["a"]]
 )
 def test_a_path_that_leads_elsewhere_is_refused(path):
-    with pytest.raises(ValueError, match="is no path of a file below the directory"):
+    with pytest.raises(ValueError, match="is not the path of a file below the directory"):
         checked_path(path)
 
 

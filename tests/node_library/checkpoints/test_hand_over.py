@@ -161,10 +161,10 @@ def test_a_node_that_cannot_take_it_is_named_by_all_and_none_starts(tmp_path):
     assert [code for code, _said in answers] == [1, 1]
     for name, (_code, said) in zip("ab", answers):
         begins = (
-            f"checkpoint_directory {nodes.place_of[name]} (gaudi_training_checkpoint_directory) cannot be made the same"
+            f"checkpoint_directory {nodes.place_of[name]} (gaudi_training_checkpoint_directory) cannot be synchronized"
         )
         assert said.splitlines()[-1] == (
-            f"{begins} on all nodes: a: step_20 of b could not be copied: Is a directory; repair it there, or name a "
+            f"{begins} between the nodes: a: step_20 of b could not be copied: Is a directory; fix it there, or name a "
             "directory that all nodes see."
         )
     assert nodes.files("a") == {"step_20/m": b"20"}
@@ -253,6 +253,6 @@ def test_where_it_cannot_be_handed_over_the_job_says_so_and_starts_no_rank(nodes
     assert cluster.codes() == {"a": 1, "b": 1}
     reason = cluster.status("a")["reason"]
     assert "failed first: checkpoint_directory" in reason
-    assert "cannot be made the same on all nodes: a: other of b could not be copied: Is a directory;" in reason
+    assert "cannot be synchronized between the nodes: a: other of b could not be copied: Is a directory;" in reason
     assert len(cluster.begins(0)) == len(cluster.begins(1)) == 1
     assert cluster.left() == []

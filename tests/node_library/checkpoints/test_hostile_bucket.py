@@ -120,7 +120,7 @@ def test_no_pickle_of_theirs_is_run(job, storage, train_here, tmp_path, which, a
         metadata.storage_meta.checkpoint_id = planted
         plant(storage, ".metadata", pickle.dumps(metadata))
     refused = (
-        r"cannot be gone on from: (\.metadata: |a value in it is no plain data;)" if accepting else "not known to be"
+        r"cannot be resumed from: (\.metadata: |a value in it is not plain data;)" if accepting else "not known to be"
     )
     with pytest.raises(GaudiError, match=refused):
         train_here(*PLAN, *accepting)
@@ -139,7 +139,7 @@ def test_nothing_is_written_elsewhere(job, storage, train_here, tmp_path, name, 
     put(storage, MANIFEST, json.dumps(reported).encode())
     if accepting:
         lines = train_here(*PLAN, *accepting)
-        assert "no name of a checkpoint's file" in lines[0]["message"]
+        assert "not the name of a checkpoint file" in lines[0]["message"]
         assert lines[1]["resumed_from"] == 2
     else:
         with pytest.raises(GaudiError, match="not known to be of this job"):
@@ -185,7 +185,7 @@ def test_what_the_jobs_key_did_not_sign_is_refused_and_stays(job, storage, train
         train_here(*PLAN)
     assert str(refused.value) == (
         f"--upload {URL}: step 4 is not known to be of this job: {said}; give the job's key with --checkpoint-key-file "
-        "or $GAUDI3_SCALE_CHECKPOINT_KEY, remove that step from the bucket, or take it as it is with "
+        "or $GAUDI3_SCALE_CHECKPOINT_KEY, remove that step from the bucket, or accept it as it is with "
         "--accept-unsigned-checkpoints."
     )
     assert {key: get(storage, key) for key in storage.names(BUCKET)} == before

@@ -62,20 +62,20 @@ def test_a_given_one_counts_and_is_not_kept(found, tmp_path):
 @pytest.mark.parametrize("text", ["", "0f" * 31, "0f" * 33, "g" * 64, "0f" * 5000, "é" * 64, "\n"])
 def test_what_is_no_key_is_named(found, tmp_path, text):
     file = key_file(tmp_path / "given", text)
-    with pytest.raises(GaudiError, match=rf"^--checkpoint-key-file {file} is no key; give 64 hexadecimal digits, "):
+    with pytest.raises(GaudiError, match=rf"^--checkpoint-key-file {file} is not a key; give 64 hexadecimal digits, "):
         found(file)
     if text.strip():
-        with pytest.raises(GaudiError, match=r"^\$GAUDI3_SCALE_CHECKPOINT_KEY is no key; ") as refused:
+        with pytest.raises(GaudiError, match=r"^\$GAUDI3_SCALE_CHECKPOINT_KEY is not a key; ") as refused:
             found(environment={"GAUDI3_SCALE_CHECKPOINT_KEY": text})
         assert text not in str(refused.value)
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o666])
 def test_a_file_that_others_may_read_is_no_secret(found, tmp_path, mode):
-    with pytest.raises(GaudiError, match=r"could be of others than this job's account; chown it, and chmod 600"):
+    with pytest.raises(GaudiError, match=r"may be open to other accounts than the job's; chown it, and chmod 600"):
         found(key_file(tmp_path / "given", mode=mode))
     key_file(tmp_path / "checkpoint.key", mode=mode)
-    with pytest.raises(GaudiError, match=r"^--job-dir: .*checkpoint\.key could be of others"):
+    with pytest.raises(GaudiError, match=r"^--job-dir: .*checkpoint\.key may be open to other"):
         found()
 
 
@@ -85,7 +85,7 @@ def test_what_another_account_owns_is_not_the_jobs(found, tmp_path):
         os.chown(file, 12345, 12345)
     except PermissionError:
         pytest.skip("only root can give a file away")
-    with pytest.raises(GaudiError, match="could be of others"):
+    with pytest.raises(GaudiError, match="may be open to other"):
         found(file)
 
 
@@ -93,7 +93,11 @@ def test_a_link_a_pipe_and_a_device_are_no_key_files(found, tmp_path):
     link, pipe = tmp_path / "link", tmp_path / "pipe"
     link.symlink_to(key_file(tmp_path / "given"))
     os.mkfifo(pipe, 0o600)
-    for path, said in ((link, "cannot be read: Too many levels"), (pipe, "no regular file"), (tmp_path, "no regular")):
+    for path, said in (
+        (link, "cannot be read: Too many levels"),
+        (pipe, "not a regular file"),
+        (tmp_path, "not a regular"),
+    ):
         with pytest.raises(GaudiError, match=said):
             found(path)
     (tmp_path / "checkpoint.key").symlink_to("/dev/zero")

@@ -34,19 +34,19 @@ def test_what_is_written_is_read():
     ["", ".", "..", "../x", "/etc/x", "a/b", "a\\b", "a\nb", "a\0b", "a\x7fb", "a" * 256, "é", "manifest.json", "..\n"],
 )
 def test_only_plain_names_are_names(name):
-    with pytest.raises(ValueError, match="which is no name of a checkpoint's file"):
+    with pytest.raises(ValueError, match="which is not the name of a checkpoint file"):
         read_manifest(json.dumps(with_file(name)))
 
 
 @pytest.mark.parametrize("size", [-1, 1.5, 1e30, True, "7", None, (1 << 50) + 1, [7]])
 def test_a_size_is_a_number_that_a_file_can_have(size):
-    with pytest.raises(ValueError, match=r"the size of a.distcp is no whole number from 0 to 1125899906842624"):
+    with pytest.raises(ValueError, match=r"the size of a.distcp is not a whole number from 0 to 1125899906842624"):
         read_manifest(json.dumps(with_file("a.distcp", bytes=size)))
 
 
 @pytest.mark.parametrize("change", [{"step": -1}, {"step": "4"}, {"run": 1 << 40}, {"run": 1.0}, {"step": 10**13}])
 def test_step_and_run_are_numbers_within_bounds(change):
-    with pytest.raises(ValueError, match=r"^its (step|run) is no whole number from 0 to \d+$"):
+    with pytest.raises(ValueError, match=r"^its (step|run) is not a whole number from 0 to \d+$"):
         read_manifest(json.dumps({**WHOLE, **change}))
 
 
@@ -72,7 +72,7 @@ def test_other_text_is_no_manifest(text):
         read_manifest,
         lambda reported: opened(reported.encode() if isinstance(reported, str) else reported, KEY, True),
     ):
-        with pytest.raises(ValueError, match=r"^it is no manifest$"):
+        with pytest.raises(ValueError, match=r"^it is not a manifest$"):
             read(text)
 
 
@@ -110,5 +110,5 @@ def test_every_digit_of_a_signature_counts(at):
 @pytest.mark.parametrize("signature", [None, 7, [], "é"])
 def test_a_signature_that_is_none(signature):
     envelope = {"manifest": json.dumps(WHOLE), "hmac_sha256": signature}
-    with pytest.raises(ValueError, match="it is no manifest"):
+    with pytest.raises(ValueError, match="it is not a manifest"):
         opened(json.dumps(envelope).encode(), KEY)

@@ -125,9 +125,12 @@ def place_of(metadata: Metadata, name: str):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda at: setattr(at, "relative_path", "../../etc/shadow"), "names '../../etc/shadow', which is no file of"),
-        (lambda at: setattr(at, "relative_path", "/etc/shadow"), "names '/etc/shadow', which is no file of"),
-        (lambda at: setattr(at, "relative_path", 7), "relative_path is no text"),
+        (
+            lambda at: setattr(at, "relative_path", "../../etc/shadow"),
+            "names '../../etc/shadow', which is not a file of",
+        ),
+        (lambda at: setattr(at, "relative_path", "/etc/shadow"), "names '/etc/shadow', which is not a file of"),
+        (lambda at: setattr(at, "relative_path", 7), "relative_path is not text"),
         (lambda at: setattr(at, "length", 1 << 40), "it reads beyond the end of __0_0.distcp"),
         (lambda at: setattr(at, "offset", -1), "offset is not a number"),
         (lambda at: setattr(at, "offset", True), "offset is not a number"),

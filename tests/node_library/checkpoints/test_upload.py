@@ -84,7 +84,7 @@ def pauses(monkeypatch):
 
 @pytest.mark.parametrize("text", ["training", "s3://", "s3://UPPER/x", "https://training/x", "s3:///x"])
 def test_another_place_is_refused(text):
-    with pytest.raises(argparse.ArgumentTypeError, match="is no place in S3; write it as s3://bucket/prefix"):
+    with pytest.raises(argparse.ArgumentTypeError, match="is not a place in S3; write it as s3://bucket/prefix"):
         s3_url(text)
 
 
@@ -220,7 +220,7 @@ def test_a_job_goes_on_from_the_bucket_where_no_node_has_a_checkpoint(server, tr
 def test_a_bucket_that_does_not_answer(server, train_here, tmp_path, monkeypatch):
     monkeypatch.setattr("gaudi3_scale.checkpoints.callback.UPLOAD_SECONDS_AT_END", 0.5)
     plan = ["--max-steps", 4, "--checkpoint-every", 2, "--upload", URL]
-    with pytest.raises(GaudiError, match=r"^--upload s3://.*: it does not say whether it holds a checkpoint to resume"):
+    with pytest.raises(GaudiError, match=r"^--upload s3://.*: it is unknown whether it has a checkpoint to resume"):
         train_here(*plan)
     assert not list((tmp_path / "job" / "checkpoints").glob("step-*"))
     # What is on the node is enough to go on, and an upload that fails does not stop a training.

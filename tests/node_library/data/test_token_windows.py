@@ -15,7 +15,6 @@ from gaudi3_scale.data.token_windows import (
     HeldOutWindows,
     MappedTokens,
     StreamSampler,
-    Tokens,
     TokenWindows,
     TrainingWindows,
 )
@@ -30,15 +29,13 @@ def first_tokens(windows, numbers):
     return windows[numbers][:, 0].tolist()
 
 
-def mapped(directory: Path, *parts: np.ndarray) -> MappedTokens:
-    files = [directory / f"{number}.tokens" for number in range(len(parts))]
-    for file, part in zip(files, parts):
-        part.astype("<u2").tofile(file)
-    return MappedTokens(files, "<u2")
+def mapped(directory: Path, tokens: np.ndarray) -> MappedTokens:
+    tokens.astype("<u2").tofile(directory / "tokens.bin")
+    return MappedTokens(directory / "tokens.bin", "<u2", len(tokens))
 
 
 def test_windows_overlap_by_the_token_that_is_only_predicted():
-    windows = TokenWindows(Tokens([np.arange(11, dtype=np.uint8)]), 5)
+    windows = TokenWindows(np.arange(11, dtype=np.uint8), 5)
     assert len(windows) == 2
     assert windows[[1, 0]].tolist() == [[5, 6, 7, 8, 9, 10], [0, 1, 2, 3, 4, 5]]
     assert windows[[0]].dtype == torch.int64
@@ -46,32 +43,32 @@ def test_windows_overlap_by_the_token_that_is_only_predicted():
 
 @pytest.mark.parametrize(("size", "expected"), [(0, 0), (1, 0), (5, 0), (6, 1), (10, 1), (11, 2)])
 def test_a_window_needs_one_token_more_than_its_length(size, expected):
-    assert len(TokenWindows(Tokens([np.zeros(size, np.uint8)]), 5)) == expected
+    assert len(TokenWindows(np.zeros(size, np.uint8), 5)) == expected
 
 
-def test_files_are_one_row_of_tokens(tmp_path):
+def test_a_file_is_one_row_of_tokens(tmp_path):
     tokens = np.arange(60_000, 60_040)
-    found = mapped(tmp_path, tokens[:7], tokens[7:8], tokens[8:])
+    found = mapped(tmp_path, tokens)
     assert len(found) == 40
     for start in range(40):
         for count in range(1, 41 - start):
-            assert found.read(start, count).tolist() == tokens[start : start + count].tolist()
+            assert found[start : start + count].tolist() == tokens[start : start + count].tolist()
 
 
-def test_another_process_maps_the_files_itself(tmp_path):
+def test_another_process_maps_the_file_itself(tmp_path):
     pickled = pickle.dumps(mapped(tmp_path, np.arange(100_000)))
     assert len(pickled) < 1000
-    assert pickle.loads(pickled).read(65_535, 2).tolist() == [65_535, 0]
+    assert pickle.loads(pickled)[65_535:65_537].tolist() == [65_535, 0]
 
 
 def test_a_batch_out_of_a_terabyte_takes_no_memory(tmp_path):
     """The file is sparse: what would be read too much would be zeros, but in memory."""
-    file = tmp_path / "0.tokens"
+    file = tmp_path / "tokens.bin"
     with file.open("wb") as stream:
         stream.truncate(1 << 40)
         stream.seek(1 << 39)
         stream.write(np.arange(1, 9, dtype="<u2").tobytes())
-    windows = TrainingWindows(TokenWindows(MappedTokens([file], "<u2"), 4))
+    windows = TrainingWindows(TokenWindows(MappedTokens(file, "<u2", 1 << 39), 4))
     before = private_bytes()
     sampler = StreamSampler(len(windows), batch_size=32, seed=0, position=len(windows) - 16)
     for numbers in itertools.islice(sampler, 2):
@@ -87,7 +84,7 @@ def private_bytes() -> int:
 
 
 def test_every_20th_window_is_held_out():
-    windows = TokenWindows(Tokens([np.arange(46, dtype=np.uint8)]), 1)
+    windows = TokenWindows(np.arange(46, dtype=np.uint8), 1)
     training, held_out = TrainingWindows(windows), HeldOutWindows(windows)
     assert first_tokens(held_out, range(len(held_out))) == [19, 39]
     assert first_tokens(training, range(len(training))) == [number for number in range(45) if number not in (19, 39)]

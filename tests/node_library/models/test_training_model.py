@@ -13,8 +13,9 @@ import pytest
 import torch
 
 from gaudi3_scale.core._errors import GaudiError
+from gaudi3_scale.data.indexed_dataset import beside, read_index
+from gaudi3_scale.data.manifest import read_manifest
 from gaudi3_scale.data.prepare import prepare
-from gaudi3_scale.data.token_files import read_manifest
 from gaudi3_scale.data.token_windows import StreamSampler, TrainingWindows
 from gaudi3_scale.data.training_data import open_data
 from gaudi3_scale.models.training_model import build_model, keeps_only_inputs
@@ -89,10 +90,9 @@ def test_tokens_are_the_tokenizers_with_an_end_after_each_file(llama, text, toke
     manifest = read_manifest(tokens)
     made = Tokenizer.from_file(str(llama / "tokenizer.json"))
     expected = [*made.encode(text.read_text(), add_special_tokens=False).ids, made.token_to_id("<end>")]
-    (file,) = manifest.files
-    found = torch.frombuffer(bytearray((tokens / file.name).read_bytes()), dtype=torch.uint16).tolist()
+    found = torch.frombuffer(bytearray(beside(tokens, "bin").read_bytes()), dtype=torch.uint16).tolist()
     assert found == expected
-    assert (manifest.vocabulary, manifest.dtype) == (400, "<u2")
+    assert (manifest.vocabulary, read_index(tokens, "--data").dtype) == (400, "<u2")
 
 
 @pytest.mark.parametrize("more", [[], ["--sharding", "fsdp2"], ["--checkpointing", "on"]])
@@ -132,6 +132,21 @@ def test_a_checkpoint_of_another_model_is_refused(train_here, llama, tokens):
         GaudiError, match=r"^--model LlamaForCausalLM-\w+: the checkpoint's model has built-in; give th"
     ):
         train_here("--max-steps", 2, "--model", llama, source=["--data", tokens])
+
+
+def test_tokens_of_an_unknown_tokenizer_are_taken_where_the_weights_have_as_many(train_here, llama, tokens):
+    def first_loss(job: str) -> dict[int, float]:
+        return losses(train_here("--max-steps", 1, "--model", llama, job=job, source=["--data", tokens]))
+
+    known = first_loss("known")
+    beside(tokens, "manifest.json").unlink()
+    assert first_loss("unknown") == known
+    with beside(tokens, "bin").open("r+b") as stream:
+        stream.write((400).to_bytes(2, "little"))
+    with pytest.raises(
+        GaudiError, match=r"^--data: there are 401 tokens and .*llama\d* knows 400; prepare the data with"
+    ):
+        first_loss("too many")
 
 
 def test_a_directory_that_is_no_models_is_one_sentence(train_here, llama, text, tmp_path):

@@ -65,7 +65,9 @@ def test_only_a_verdict_passes_or_fails(said: str, code: int, state: str) -> Non
 
 def test_what_it_lacks_is_named() -> None:
     _state, reasons = judge("ModuleNotFoundError: No module named 'numpy'\nFAILED", 1)
-    said = "hl_qual lacks something on this node, so it says nothing of the cards: ModuleNotFoundError: No module named"
+    said = (
+        "hl_qual lacks something on this node, so it says nothing about the cards: ModuleNotFoundError: No module named"
+    )
     assert reasons == (f"{said} 'numpy'.",)
 
 

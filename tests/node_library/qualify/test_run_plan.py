@@ -94,7 +94,7 @@ def test_a_healthy_node_passes_each_test_and_says_so(tmp_path: Path) -> None:
             "unknown",
             "hl_qual ended with 3 and without a verdict of a failure, its last line is: PASSED.",
         ),
-        ("exit 0", "unknown", "hl_qual ended with 0 and without a verdict, and said nothing."),
+        ("exit 0", "unknown", "hl_qual ended with 0 and without a verdict, and printed nothing."),
         (
             "echo nothing of a verdict",
             "unknown",
@@ -107,7 +107,7 @@ def test_a_run_passes_by_its_verdict_and_its_exit_code_alone(
 ) -> None:
     node = Node(tmp_path, script=script)
     assert node.qualify()["functional"] == (state, reason)
-    assert node.state == {"failed": "unhealthy", "unknown": "could_not_tell"}[state]
+    assert node.state == {"failed": "unhealthy", "unknown": "inconclusive"}[state]
 
 
 def test_a_hanging_test_is_killed_with_its_children_and_the_others_go_on(tmp_path: Path) -> None:
@@ -118,10 +118,10 @@ def test_a_hanging_test_is_killed_with_its_children_and_the_others_go_on(tmp_pat
     node.files.write(node.files.plan, node.plan)
     found = node.qualify()
     assert found["serdes-errors"][0] == "unknown"
-    assert "had not ended after 1 s, and was killed" in found["serdes-errors"][1]
+    assert "did not finish within 1 s and was killed" in found["serdes-errors"][1]
     assert found["functional"][0] == "passed"
     # Its time is over, and nothing else speaks against the node: it is neither qualified nor condemned.
-    assert (found["serdes-errors"][0], node.state) == ("unknown", "could_not_tell")
+    assert (found["serdes-errors"][0], node.state) == ("unknown", "inconclusive")
     limits = {result["test"]: result["limit"] for result in node.files.read_results()}
     assert {test for test, limit in limits.items() if limit} == {"serdes-errors"} and limits["serdes-errors"] == 1
     # Dead, whether or not its new parent has noticed.
@@ -135,7 +135,7 @@ def test_a_reading_that_is_no_value_condemns_nobody(said: str, tmp_path: Path) -
     node.smi = HlSmi(cells={"0000:19:00.0": {"temperature.aip": said}})
     node.files.write(node.files.plan, {**node.plan, "tests": node.plan["tests"][:1]})
     state, reason = node.qualify()["host"]
-    assert (state, node.state) == ("unknown", "could_not_tell")
+    assert (state, node.state) == ("unknown", "inconclusive")
     assert "run hl-smi as root and check its error" in reason
     assert node.files.read_results()[0]["action"] == ""
 
@@ -161,9 +161,9 @@ def test_a_hanging_test_during_which_the_kernel_logs_an_error_has_failed(tmp_pat
 def test_an_hl_smi_that_does_not_answer_in_time_condemns_nobody(tmp_path: Path) -> None:
     """It answers nothing from the first look on, so that no test of hl_qual is to blame either."""
     node = Node(tmp_path)
-    node.smi = lambda argv, **more: CommandResult(124, "", f"{argv[0]}: no end after {more.get('timeout')} s")
+    node.smi = lambda argv, **more: CommandResult(124, "", f"{argv[0]}: timed out after {more.get('timeout')} s")
     found = node.qualify()
-    assert (found["host"][0], node.state) == ("unknown", "could_not_tell")
+    assert (found["host"][0], node.state) == ("unknown", "inconclusive")
     assert "hl-smi: it had not finished after 90 s" in found["host"][1]
     assert {state for test, (state, _reasons) in found.items() if test != "host"} == {"passed"}
 
@@ -174,7 +174,7 @@ def test_without_hl_qual_nobody_can_tell(tmp_path: Path) -> None:
     found = node.qualify()
     assert found["host"][0] == "passed"
     assert "install the package habanalabs-qual" in found["pcie"][1]
-    assert node.state == "could_not_tell"
+    assert node.state == "inconclusive"
 
 
 def test_what_was_cut_off_goes_on_with_the_test_that_was_cut_off(tmp_path: Path) -> None:
@@ -225,7 +225,7 @@ def test_cards_that_are_held_are_left_alone_and_named(tmp_path: Path) -> None:
         found = node.qualify()
     assert found["pcie"][0] == "unknown"
     assert f"held by process {os.getpid()}" in found["pcie"][1]
-    assert node.state == "could_not_tell"
+    assert node.state == "inconclusive"
 
 
 def test_the_driver_is_put_back_after_the_tests_that_want_another_one(tmp_path: Path) -> None:
@@ -247,7 +247,7 @@ def test_a_failure_without_the_driver_that_some_want_is_nobody_s_fault(tmp_path:
     node.logged = "accel accel2: Command submission 4711 timed out"
     state, reason = node.qualify()["functional"]
     assert state == "unknown"
-    assert "this may be no fault of a card: it wants a driver that is loaded with timeout_locked=0" in reason
+    assert "this may not be a fault of a card: it needs a driver that is loaded with timeout_locked=0" in reason
     assert "this one has 30; see docs/qualify.md" in reason
     # Bandwidth is measured the same with any driver.
     assert node.qualify()["memory-bandwidth"][0] == "failed"

@@ -88,7 +88,7 @@ def test_who_hears_nobody_for_join_timeout_gives_up():
     running(simulation)
     simulation.partition([0], [1], [2])
     ended(simulation, "failed")
-    assert "has not heard most of the job's nodes for 60 s" in simulation.exits[0][1]
+    assert "has not heard from most of the job's nodes for 60 s" in simulation.exits[0][1]
 
 
 @pytest.mark.parametrize(("source", "target"), [(0, 1), (1, 0), (1, 2)])
@@ -121,7 +121,7 @@ def test_a_node_that_is_back_without_its_votes_and_hears_nobody_gives_up_soon():
     simulation.boot(1, lost=True)
     simulation.run(80, lambda: 1 in simulation.exits)
     assert simulation.outcomes == {1: "failed"}
-    assert "has not heard most of the job's nodes for 40 s" in simulation.exits[1][1]
+    assert "has not heard from most of the job's nodes for 40 s" in simulation.exits[1][1]
     running(simulation, 2)
     assert members(simulation) == [0, 2]
 

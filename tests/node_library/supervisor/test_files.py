@@ -163,7 +163,7 @@ def test_a_look_that_fails_is_no_health():
     end = time.monotonic() + 30
     while check.reason is None and time.monotonic() < end:
         time.sleep(0.01)
-    assert check.reason == "its cards cannot be looked at: no such tool"
+    assert check.reason == "its cards cannot be checked: no such tool"
 
 
 RANK = """import faulthandler, signal, time

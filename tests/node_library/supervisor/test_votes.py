@@ -45,7 +45,7 @@ def test_the_launch_begins_with_none(tmp_path):
 def test_a_file_of_another_run_is_refused(tmp_path):
     path = tmp_path / "votes.json"
     keep_votes(str(path), "other", KEPT)
-    with pytest.raises(GaudiError, match=r"votes.json is of another run of this job; launch the job again\.$"):
+    with pytest.raises(GaudiError, match=r"votes.json belongs to another run of this job; launch the job again\.$"):
         read_votes(str(path), "launch", RULES)
 
 

@@ -126,7 +126,9 @@ def test_where_no_checkpoint_could_be_written_nothing_begins(train_here, tmp_pat
 def test_a_directory_with_damaged_checkpoints_alone_is_not_begun_anew(train_here, tmp_path):
     train_here("--max-steps", 3)
     (tmp_path / "job" / "checkpoints" / "step-00000003" / "manifest.json").unlink()
-    with pytest.raises(GaudiError, match=r"^--resume auto: no checkpoint in .* is whole: step 3: manifest\.json: No"):
+    with pytest.raises(
+        GaudiError, match=r"^--resume auto: no checkpoint in .* is complete: step 3: manifest\.json: No"
+    ):
         train_here("--max-steps", 6)
 
 

@@ -97,7 +97,7 @@ def test_another_space_is_another_study(tmp_path):
     tune._study_of(storage, tune.study_from(first), first)
     changed = {**first, "steps": 40, "trials": 9}
     with pytest.raises(
-        GaudiError, match=r"Study s was begun otherwise: steps is 20, asked for 40; set it back, or give"
+        GaudiError, match=r"Study s was started with other settings: steps is 20, asked for 40; restore them, or choose"
     ):
         tune._study_of(storage, tune.study_from(changed), changed)
     more = {**first, "trials": 9, "pruner": "hyperband"}
@@ -234,6 +234,8 @@ def test_another_secret_is_the_same_study(tmp_path):
     tune._study_of(storage, tune.study_from(first), first)
     renewed = {**first, "environment": {"WANDB_API_KEY": "two", "X": "1"}}
     assert tune._study_of(storage, tune.study_from(renewed), renewed)
-    with pytest.raises(GaudiError, match=r"begun otherwise: environment differs in X; set it") as refused:
+    with pytest.raises(
+        GaudiError, match=r"started with other settings: environment differs in X; restore them"
+    ) as refused:
         tune._study_of(storage, tune.study_from(first), {**first, "environment": {"WANDB_API_KEY": "two", "X": "2"}})
     assert "two" not in str(refused.value)

@@ -57,7 +57,7 @@ def test_a_study_without_a_best_says_so_and_draws_nothing():
     study, found = small_study(flags=FLAGS), found_by(["crash", "out_of_memory"])
     reported = report(study, found)
     assert reported["data"]["best"] is None
-    assert reported["notes"][0].startswith("No trial came to its end")
+    assert reported["notes"][0].startswith("No trial finished")
     assert figures(study, found) == []
     assert figures_page(study, found) == ""
 
@@ -125,12 +125,12 @@ LOOKUP = "{{ lookup('pipe', 'id') }}"
 @pytest.mark.parametrize(
     "params, why",
     [
-        ({**GOOD, "batch_size": LOOKUP}, "batch_size is .{{ lookup.*, which is no whole number"),
-        ({**GOOD, "batch_size": 4096}, "batch_size is 4096, which is not from 8 to 64"),
-        ({**GOOD, "batch_size": 9}, "batch_size is 9, which is no step of 8 from 8"),
-        ({**GOOD, "accumulation": True}, "accumulation is True, which is none of its choices"),
-        ({**GOOD, "PT_HPU_X": "$(id)"}, r"PT_HPU_X is '\$\(id\)', which is none of its choices"),
-        ({**GOOD, "LD_PRELOAD": "/tmp/x.so"}, "'LD_PRELOAD' is no parameter of the study"),
+        ({**GOOD, "batch_size": LOOKUP}, "batch_size is .{{ lookup.*, which is not a whole number"),
+        ({**GOOD, "batch_size": 4096}, "batch_size is 4096, which is not between 8 and 64"),
+        ({**GOOD, "batch_size": 9}, "batch_size is 9, which is not a step of 8 from 8"),
+        ({**GOOD, "accumulation": True}, "accumulation is True, which is not one of its choices"),
+        ({**GOOD, "PT_HPU_X": "$(id)"}, r"PT_HPU_X is '\$\(id\)', which is not one of its choices"),
+        ({**GOOD, "LD_PRELOAD": "/tmp/x.so"}, "'LD_PRELOAD' is not a parameter of the study"),
         ({"batch_size": 8, "accumulation": 1}, "PT_HPU_X is missing"),
     ],
 )
@@ -139,7 +139,7 @@ def test_a_best_that_is_not_of_the_space_is_left_out_and_named(params, why):
     add(found, params)
     reported = report(study, found)
     assert (reported["data"]["best"]["trial"], reported["data"]["done"]) == (2, 3)
-    assert re.search(f"Trial 3, by node 'n9', is left out: {why}; look at who wrote it", reported["notes"][-1])
+    assert re.search(f"Trial 3, by node 'n9', is ignored: {why}; find out who wrote it", reported["notes"][-1])
     assert LOOKUP not in json.dumps([reported["rows"], reported["data"]])
     # Its value is in no plot either.
     assert "987654321" not in figures_page(study, found)

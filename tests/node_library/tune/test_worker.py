@@ -110,7 +110,7 @@ def test_a_trial_that_takes_too_long_is_a_hang(tmp_path):
     worker, _ = worker_of(study, found, tmp_path)
     worker.work()
     assert outcomes(found)[0] == "hang"
-    assert "no end after 1 s" in found.trials[0].user_attrs["message"]
+    assert "timed out after 1 s" in found.trials[0].user_attrs["message"]
 
 
 def test_a_trial_behind_the_others_is_ended(tmp_path):
@@ -193,8 +193,8 @@ def test_a_command_of_ones_own_is_started_by_torchrun_with_the_values_in_their_p
 @pytest.mark.parametrize(
     ("queued", "why"),
     [
-        ({"batch_size": 10**6}, "batch_size is 1000000, which is not from 8 to 64"),
-        ({"batch_size": 9}, "batch_size is 9, which is no step of 8 from 8"),
+        ({"batch_size": 10**6}, "batch_size is 1000000, which is not between 8 and 64"),
+        ({"batch_size": 9}, "batch_size is 9, which is not a step of 8 from 8"),
         ({"accumulation": "1; id"}, "1; id"),
     ],
 )

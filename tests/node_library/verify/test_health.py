@@ -55,14 +55,14 @@ def test_a_hot_card_and_a_failed_qualification_are_told(tmp_path: Path) -> None:
     hot = HlSmi(cells={"0000:19:00.0": {"temperature.aip": "97 C"}})
     found = problems("1.24.1", 8, hot, str(write_kernel(tmp_path / "kernel")), files)
     assert [sentence.partition(":")[0] for sentence in found] == ["temperature", "the qualification of 2026-11-25T03"]
-    files.write(files.verdict, {"state": "could_not_tell", "reasons": ["x"]})
+    files.write(files.verdict, {"state": "inconclusive", "reasons": ["x"]})
     assert len(problems("1.24.1", 8, hot, str(tmp_path / "kernel"), files)) == 1
 
 
 def test_what_nobody_could_tell_takes_no_node_out(tmp_path: Path) -> None:
     kernel, files = str(write_kernel(tmp_path / "kernel")), Files(str(tmp_path))
     unknown = HlSmi(cells={"0000:19:00.0": {"temperature.aip": "505712272 C"}})
-    with pytest.raises(GaudiError, match=r"Nobody can tell whether this node is healthy: temperature: found unknown"):
+    with pytest.raises(GaudiError, match=r"It is unknown whether this node is healthy: temperature: found unknown"):
         problems("1.24.1", 8, unknown, kernel, files)
     files.write(files.verdict, {"state": "unhealthy", "reasons": ["functional: mismatch."]})
     assert len(problems("1.24.1", 8, unknown, kernel, files)) == 1
@@ -96,5 +96,5 @@ def test_what_somebody_else_has_drained_stays_so(reason: str) -> None:
 
 
 def test_a_slurm_that_does_not_answer_takes_nobody_out() -> None:
-    with pytest.raises(GaudiError, match="sinfo cannot be asked: slurm_load_node error"):
+    with pytest.raises(GaudiError, match="sinfo cannot be queried: slurm_load_node error"):
         take_out("n1", "x", 0.1, lambda _argv, **_more: CommandResult(1, "", "slurm_load_node error"))

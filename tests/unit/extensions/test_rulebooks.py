@@ -15,17 +15,16 @@ import pytest
 import yaml
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.objects import controller_objects
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.playbooks import read_playbooks
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.site import Site
 from ansible_collections.gaudi3.scale.tests.unit.hostile_node import CONTROLLER, hostile_node
 
 from tests.controller_launch import refusals
+from tests.controller_site import site
 from tests.controller_stub import TOKEN, Controller, served
 from tests.rulebook_process import running, said, waits
 
 ROOT = Path(__file__).resolve().parents[3]
 RULEBOOKS = sorted((ROOT / "extensions" / "eda" / "rulebooks").glob("*.yml"))
 SCHEMA = json.loads((Path(ansible_rulebook.__file__).parent / "schema" / "ruleset_schema.json").read_text())
-OPTIONS = yaml.safe_load((ROOT / "roles" / "gaudi_controller" / "defaults" / "main.yml").read_text())
 
 
 def ruleset(path: Path) -> dict[str, Any]:
@@ -52,8 +51,7 @@ def test_both_let_the_same_alerts_through() -> None:
 
 def test_the_controller_s_launches_the_template_that_is_made_and_answers_its_survey() -> None:
     action = rule("quarantine_by_template")["action"]["run_job_template"]
-    site = {name: OPTIONS[f"gaudi_controller_{name}"] for name in Site.__dataclass_fields__}
-    templates = controller_objects(Site(**site), read_playbooks(ROOT))["controller_templates"]
+    templates = controller_objects(site(), read_playbooks(ROOT))["controller_templates"]
     template = next(one for one in templates if f"default('{one['name']}')" in action["name"])
     assert template["playbook"] == "playbooks/quarantine_node.yml"
     assert f"default('{template['organization']}')" in action["organization"]

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Callable, Mapping
 
 from ..._errors import GaudiError
+from ..._job.environment_files import read_file
 from ..._job.program_imports import IMPORTED, Looked, check_found
-from ..._job.variable_file import variable_text
 from ..._node.commands import Run
 from ..._node.environment_file import parse
 from ..._node.job_user import account, exists
@@ -123,13 +123,15 @@ def read_environment(paths: tuple[str, ...], user: str | None) -> dict[str, str]
     variables: dict[str, str] = {}
     owner = _account(user)
     for path in paths:
-        text = variable_text(path.lstrip("-"), owner)
-        if text is None and not path.startswith("-"):
+        file = read_file(path, owner)
+        if file.refusal:
+            raise file.refusal
+        if file.text is None and not path.startswith("-"):
             raise GaudiError(
                 f"environment_files: {path} does not exist on this node; create it, or put a - "
                 "before it to make it optional."
             )
-        variables.update(parse(text or "", path.lstrip("-")))
+        variables.update(parse(file.text or "", file.path))
     return variables
 
 

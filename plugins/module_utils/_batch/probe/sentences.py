@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
+from ..._node.quantities import quantity
 from ..refusals import in_gib
 from ..search import CRASH, HANG, OUT_OF_MEMORY, Trial
 
@@ -30,7 +31,7 @@ def _outcome(trial: Mapping[str, Any]) -> str:
         # As hl-smi and the table have it.
         parts.append(f"{peak >> 20} of {limit >> 20} MiB" if limit else f"{peak >> 20} MiB")
     if seconds:
-        parts.append(f"{1000 * seconds:.4g} ms a step, {trial['batch_size'] / seconds:.4g} samples/s")
+        parts.append(f"{quantity(1000 * seconds)} ms a step, {quantity(trial['batch_size'] / seconds)} samples/s")
     return f"ran: {', '.join(parts)}" if parts else "ran"
 
 

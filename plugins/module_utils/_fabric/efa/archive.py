@@ -54,7 +54,7 @@ def have_archive(options: EfaOptions, directory: Path) -> Path:
             _copy(Path(options.archive_file), scratch, options)
         else:
             raise GaudiError(
-                f"The archive {options.archive} is not on this node yet; its controller brings it.",
+                f"The archive {options.archive} is not on this node yet; the role copies it from the controller.",
                 missing_archive=options.archive,
             )
     scratch.replace(kept)
@@ -64,8 +64,8 @@ def have_archive(options: EfaOptions, directory: Path) -> Path:
 def wrong_checksum(archive: str, found: str, wanted: str) -> GaudiError:
     """The refusal of an archive that is not the one that the site has pinned."""
     return GaudiError(
-        f"archive {archive} has the sha256 {found}, and checksum says {wanted}: the file was changed or cut short, or "
-        "the checksum is of another one; correct archive or checksum (gaudi_fabric_efa_checksum).",
+        f"archive {archive} has the sha256 {found}, but checksum is {wanted}: the file was changed or cut short, or "
+        "the checksum belongs to another file; correct archive or checksum (gaudi_fabric_efa_checksum).",
         sha256=found,
     )
 

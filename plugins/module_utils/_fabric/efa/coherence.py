@@ -117,7 +117,7 @@ def _one_libfabric(stack: Stack) -> Check:
         second = " and ".join(found[1:])
         message = (
             f"{found[0]} is loaded first, and {second} too is on the loader's path: which one a job gets depends on "
-            "its environment; remove the package of the one that is not meant, or its line in /etc/ld.so.conf.d or "
+            "its environment; remove the package of the one that you do not want, or its line in /etc/ld.so.conf.d or "
             "LD_LIBRARY_PATH."
         )
     elif found:
@@ -158,13 +158,13 @@ def _flags(stack: Stack) -> Check:
     wrong = [stack.unreadable] if stack.unreadable else []
     provider = stack.environment.get("FI_PROVIDER", "").strip()
     if provider and not _admits(provider, "efa"):
-        wrong.append(f"FI_PROVIDER={provider} keeps libfabric from EFA: take it out of {where}")
+        wrong.append(f"FI_PROVIDER={provider} keeps libfabric from EFA: remove it from {where}")
     over = stack.environment.get("HCCL_OVER_OFI", "").strip()
     if over.lower() in _OFF:
-        wrong.append(f"HCCL_OVER_OFI={over} keeps HCCL from the host's cards: take it out of {where}")
+        wrong.append(f"HCCL_OVER_OFI={over} keeps HCCL from the host's cards: remove it from {where}")
     plugin = stack.environment.get("NCCL_NET_PLUGIN", "").strip()
     if plugin:
-        wrong.append(f"NCCL_NET_PLUGIN={plugin} is NCCL's, which HCCL does not read: take it out of {where}")
+        wrong.append(f"NCCL_NET_PLUGIN={plugin} is NCCL's, which HCCL does not read: remove it from {where}")
     return _check("flags", not wrong, "none that contradicts EFA", "; ".join(wrong) or "none", "; ".join(wrong) + ".")
 
 

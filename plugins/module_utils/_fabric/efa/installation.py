@@ -161,8 +161,8 @@ def _failure(options: EfaOptions, done: CommandResult, said: str, found: Install
     elif done.rc != 0:
         how = f"ended with {done.rc}"
     else:
-        how = f"ended with 0 and left {_shown(found)}"
-    tail = " | ".join(lines) or one_line(done.stderr.strip(), 200) or "it said nothing"
+        how = f"exited with 0 but left {_shown(found)}"
+    tail = " | ".join(lines) or one_line(done.stderr.strip(), 200) or "it printed nothing"
     return GaudiError(
         f"{SCRIPT} of {options.version} {how}; its last lines are: {tail} (all in {place.log}); remove the cause, and "
         "run again: it starts from the beginning.",

@@ -79,7 +79,7 @@ class Machine:
 def check_options(options: EfaOptions) -> None:
     """Refuse what cannot be meant. Raises :class:`GaudiError`."""
     if not _RELEASE.fullmatch(options.release):
-        raise GaudiError(f"release={options.release!r} is no release; set gaudi_release to for example 1.21.3.")
+        raise GaudiError(f"release={options.release!r} is not a release; set gaudi_release, for example to 1.21.3.")
     _check_belongings(options)
     if options.version:
         _check_version(options.version)
@@ -87,8 +87,7 @@ def check_options(options: EfaOptions) -> None:
     for name in options.installer_options:
         if name not in INSTALLER_OPTIONS:
             raise GaudiError(
-                f"installer_options has {name!r}, which no node needs of efa_installer.sh; use of "
-                f"{', '.join(INSTALLER_OPTIONS)}."
+                f"installer_options has {name!r}, which is not allowed here; use only {', '.join(INSTALLER_OPTIONS)}."
             )
 
 
@@ -108,8 +107,8 @@ def _check_belongings(options: EfaOptions) -> None:
 def _check_version(version: str) -> None:
     if not _VERSION.fullmatch(version):
         raise GaudiError(
-            f"version={version!r} is no version of Amazon's EFA installer; give three numbers, for example 1.34.0, as "
-            "in aws-efa-installer-1.34.0.tar.gz."
+            f"version={version!r} is not a version of Amazon's EFA installer; give three numbers, for example 1.34.0, "
+            "as in aws-efa-installer-1.34.0.tar.gz."
         )
 
 
@@ -156,7 +155,7 @@ def refuse_machine(options: EfaOptions, machine: Machine) -> None:
     if machine.generation is None:
         raise GaudiError(
             "No Gaudi card is on this node's PCI bus, so EFA would carry nothing; leave this node out of the group, or "
-            "set force (gaudi_fabric_force) to install it all the same."
+            "set force (gaudi_fabric_force) to install it anyway."
         )
     raise GaudiError(
         f"EFA is refused on {_label(machine.generation)}: there is no evidence that the libraries of Gaudi 2 and 3 use "

@@ -120,7 +120,7 @@ def check_hosts(hosts: Sequence[str]) -> None:
     """Refuse what is no host's name."""
     for host in hosts:
         if not _HOST.fullmatch(host):
-            raise GaudiError(f"{HOSTS} has {_shown(host)}, which is no host's name; give names of the inventory.")
+            raise GaudiError(f"{HOSTS} has {_shown(host)}, which is not a host name; give names from the inventory.")
 
 
 def check_pools(pools: Sequence[object]) -> None:
@@ -146,7 +146,7 @@ def _networks(pools: Sequence[object]) -> list[ipaddress.IPv4Network]:
     in_order = sorted(networks)
     for one, following in zip(in_order, in_order[1:]):
         if one.overlaps(following):
-            raise GaudiError(f"{POOLS}: {one} and {following} overlap; give networks that are apart.")
+            raise GaudiError(f"{POOLS}: {one} and {following} overlap; give networks that do not.")
     return networks
 
 
@@ -154,16 +154,16 @@ def _network(pool: object) -> ipaddress.IPv4Network:
     try:
         network = ipaddress.ip_network(pool if isinstance(pool, str) else "", strict=False)
     except ValueError:
-        sentence = f"{POOLS}: {_shown(pool)} is no network; write for example 10.200.0.0/16."
+        sentence = f"{POOLS}: {_shown(pool)} is not a network; write for example 10.200.0.0/16."
         raise GaudiError(sentence) from None
     if isinstance(network, ipaddress.IPv6Network):
         # gaudinet.json has dotted masks, and the vendor's operator reads IPv4 alone.
-        raise GaudiError(f"{POOLS}: {network} is IPv6, which gaudinet.json does not know; give a network of IPv4.")
+        raise GaudiError(f"{POOLS}: {network} is IPv6, which gaudinet.json does not support; give an IPv4 network.")
     if ipaddress.ip_interface(str(pool)).ip != network.network_address:
         raise GaudiError(f"{POOLS}: {_shown(pool)} is an address within a network; write {network}.")
     unusable = network.is_loopback or network.is_multicast or network.is_link_local or network.is_reserved
     if unusable or network.prefixlen == 0 or network.network_address == ipaddress.IPv4Address(0):
-        raise GaudiError(f"{POOLS}: {network} is no network for ports; give one of your own, as 10.200.0.0/16.")
+        raise GaudiError(f"{POOLS}: {network} cannot be used for ports; give a private network, such as 10.200.0.0/16.")
     return network
 
 

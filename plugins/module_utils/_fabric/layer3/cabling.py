@@ -102,7 +102,7 @@ def _seen(port: HeardPort) -> tuple[str, str]:
     if port.heard == 0:
         return NO_NEIGHBOR, f"{port.label} has a link and no LLDP neighbor; switch LLDP on at its other end."
     if port.heard > 1:
-        return SEVERAL, f"{port.label} hears {port.heard} LLDP neighbors; look for a hub or a bridge between."
+        return SEVERAL, f"{port.label} hears {port.heard} LLDP neighbors; look for a hub or a bridge in between."
     try:
         announced(port.description)
     except ValueError as error:

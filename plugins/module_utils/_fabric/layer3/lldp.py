@@ -63,7 +63,7 @@ def read_neighbors(run: Run) -> tuple[Neighbor, ...]:
     try:
         return parse_neighbors(done.stdout)
     except ValueError as error:
-        raise GaudiError(f"lldpctl answered what cannot be read: {error}; check lldpd's version.") from None
+        raise GaudiError(f"lldpctl's output cannot be read: {error}; check lldpd's version.") from None
 
 
 def parse_neighbors(text: str) -> tuple[Neighbor, ...]:
@@ -105,7 +105,7 @@ def announced(description: str) -> Announced | None:
     try:
         switch = ipaddress.IPv4Interface(texts[0])
     except ValueError:
-        raise ValueError("announces what is no address") from None
+        raise ValueError("announces something that is not an address") from None
     if switch.network.prefixlen not in PREFIXES:
         raise WrongMaskError(f"has the mask /{switch.network.prefixlen} where a cable has /30 or /31")
     usable = list(switch.network.hosts())

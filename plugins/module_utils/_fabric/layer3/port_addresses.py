@@ -110,7 +110,7 @@ def disagreements(ports: Sequence[RoutedPort], neighbors: Sequence[Neighbor]) ->
             continue
         if there is None or (there.switch, there.prefix) == (port.planned.switch, port.planned.prefix):
             continue
-        where = f"{port.interface} hangs on {neighbor.switch} {neighbor.port}, which announces {there.switch}/"
+        where = f"{port.interface} is connected to {neighbor.switch} {neighbor.port}, which announces {there.switch}/"
         other = by_gateway.get(there.switch)
         if there.switch == port.planned.switch:
             found.append(f"{where}{there.prefix}; its mask has to be /{port.planned.prefix}: correct it there.")
@@ -169,7 +169,7 @@ def _heard(neighbors: Sequence[Neighbor]) -> dict[str, Neighbor]:
         if other is not None:
             raise GaudiError(
                 f"{one.interface} hears two LLDP neighbors ({other.switch} {other.port}, {one.switch} {one.port}); "
-                "a cable has one end: look for a hub or a bridge between."
+                "a cable has one end: look for a hub or a bridge in between."
             )
         found[one.interface] = one
     return found

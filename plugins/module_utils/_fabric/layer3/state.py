@@ -102,7 +102,7 @@ def converge(options: RoutedOptions, tool: str, wait: float, run: Run, check_mod
     if check_mode and (not ports or (plan is None and not all(port.enabled for port in ports))):
         return Outcome()  # the driver comes first, and the switch is heard once the ports are up
     if not ports:
-        raise GaudiError(f"No external port of the cards is there yet; {_remedy(place.kernel_root)}.")
+        raise GaudiError(f"The cards have no external port yet; {_remedy(place.kernel_root)}.")
     modules = {one.pci_address: one.module_id for one in accel_devices(place.kernel_root)}
     at = slots(ports, {address: (pci_id, modules.get(address)) for address, pci_id in cards.items()})
     if plan is None:
@@ -132,7 +132,7 @@ def remove(run: Run, check_mode: bool, place: RoutedPlace) -> Outcome:
     path = f"{place.etc}/{gaudinet.FILE}"
     written = read_text(record_of(path))
     if written is not None and read_text(path) not in (written, None):
-        outcome.warnings.append(f"{path} was edited by hand and stays; HCL uses layer 3 while it is there: remove it.")
+        outcome.warnings.append(f"{path} was edited by hand and is kept; HCL uses layer 3 while it exists: remove it.")
     elif written is not None:
         gone += pending([WantedFile(path, None)])
     outcome.diff = differences(gone)
@@ -194,7 +194,7 @@ def _write_gaudinet(
     changes = pending([WantedFile(path, text)])
     edit = find_edit(path, _NO_HEADING) if changes else None
     if edit is not None:
-        outcome.warnings.append(f"{path} was written by hand ({edit.phrase()}); what was there is kept beside it.")
+        outcome.warnings.append(f"{path} was written by hand ({edit.phrase()}); a copy was saved next to it.")
     if not check_mode:
         for change in changes:
             kept = write(FileChange(WantedFile(path, text, backup=edit is not None), change.before, change.before_mode))
@@ -314,8 +314,8 @@ def _missing_programs(options: RoutedOptions, installed: Installed) -> list[str]
 def _without_programs(missing: Sequence[str], options: RoutedOptions, check_mode: bool) -> Outcome:
     if options.require_programs and not check_mode:
         raise GaudiError(
-            f"Layer 3 needs {', '.join(missing)}, not on this node; install systemd-networkd, lldpd, lldpad, iputils "
-            "and ethtool (on RHEL 9 the first two are in EPEL)."
+            f"Layer 3 needs {', '.join(missing)}, which this node lacks; install systemd-networkd, lldpd, lldpad, "
+            "iputils and ethtool (on RHEL 9 the first two are in EPEL)."
         )
     return Outcome(missing_programs=list(missing))
 

@@ -37,7 +37,7 @@ def unpack(archive: str, target: str, option: str) -> None:
     except (tarfile.TarError, EOFError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        raise GaudiError(f"{archive} is no tar archive that can be unpacked; correct {option}.") from error
+        raise GaudiError(f"{archive} is not a tar archive that can be unpacked; correct {option}.") from error
 
 
 def _is_plain(member: tarfile.TarInfo) -> bool:
@@ -78,7 +78,9 @@ def only_directory(place: str, archive: str, option: str) -> Path:
     """The one directory that archives of sources have at their top."""
     found = sorted(Path(place).iterdir())
     if len(found) != 1 or not found[0].is_dir():
-        raise GaudiError(f"{archive} has not one directory at its top, as archives of sources have; correct {option}.")
+        raise GaudiError(
+            f"{archive} does not have exactly one top-level directory, as source archives do; correct {option}."
+        )
     return found[0]
 
 

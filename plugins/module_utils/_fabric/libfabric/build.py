@@ -68,7 +68,7 @@ def build(
     """Build, and leave the archive in the directory ``into``; returns its path, checksum and size."""
     check_headers(options, Path(options.synapse, HEADER).is_file())
     work = Path(place.state, "libfabric-build")
-    with exclusive("libfabric build", 0.0, directory=place.state, remedy="wait for its end"):
+    with exclusive("libfabric build", 0.0, directory=place.state, remedy="wait for it to finish"):
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True, mode=0o700)
         try:
@@ -161,13 +161,13 @@ def _unpacked(archive: str, checksum: str, brought: str, target: Path, option: s
     file = brought
     if not brought:
         if not is_url(archive):
-            raise GaudiError(f"{archive} was not brought to this node; run the role, whose action does.")
+            raise GaudiError(f"{archive} was not copied to this node; run the role, which copies it.")
         file = str(target.with_suffix(".archive"))
         download(archive, file, "The archive", option, checksum)
     found = file_digest(Path(file), "sha256")
     if f"sha256:{found}" != checksum:
         raise GaudiError(
-            f"{archive} has the SHA-256 {found}, and {option[: -len('archive')]}checksum says another; nothing was "
+            f"{archive} has the SHA-256 {found}, but {option[: -len('archive')]}checksum is another one; nothing was "
             "unpacked: the file was changed, or the checksum belongs to another one."
         )
     target.mkdir()
@@ -179,7 +179,9 @@ def _check_version(tree: Path, options: LibfabricOptions) -> None:
     configure = tree / "configure.ac"
     found = source_version(configure.read_text(encoding="utf-8", errors="replace")) if configure.is_file() else ""
     if not found:
-        raise GaudiError(f"{options.archive} holds no libfabric: there is none in its configure.ac; correct {ARCHIVE}.")
+        raise GaudiError(
+            f"{options.archive} does not contain libfabric: its configure.ac does not name it; correct {ARCHIVE}."
+        )
     if found != options.version:
         raise GaudiError(
             f"{options.archive} is libfabric {found}, and gaudi_fabric_libfabric_version is {options.version}; make "

@@ -89,7 +89,7 @@ def install(archive: str, checksum: str, key: str, run: Run, place: LibraryPlace
     found = file_digest(Path(archive), "sha256")
     if found != checksum:
         raise GaudiError(f"The built libfabric reached this node with the SHA-256 {found}, not {checksum}; run again.")
-    with exclusive("libfabric", 300.0, directory=place.state, remedy="wait for its end"), readable_by_all():
+    with exclusive("libfabric", 300.0, directory=place.state, remedy="wait for it to finish"), readable_by_all():
         place.prefix.parent.mkdir(parents=True, exist_ok=True)
         fresh = place.prefix.with_name(f".{_DIRECTORY}{key}")
         shutil.rmtree(fresh, ignore_errors=True)
@@ -109,7 +109,7 @@ def _examined(fresh: Path, key: str, run: Run) -> dict[str, Any]:
     """The manifest of what was unpacked, once it has run here: a library of another system does not."""
     manifest = read_json(str(fresh / MANIFEST)) or {}
     if manifest.get("key") != key:
-        raise GaudiError("The built libfabric is one for other nodes; remove it on the controller and run again.")
+        raise GaudiError("This libfabric was built for other nodes; remove it on the controller and run again.")
     done = run([str(fresh / BUILT / "bin/fi_info"), "--version"], env={"LD_LIBRARY_PATH": str(fresh / BUILT / "lib")})
     if done.rc != 0 or f"libfabric: {manifest.get('version')}" not in done.stdout:
         raise GaudiError(
@@ -133,7 +133,7 @@ def _put(fresh: Path, manifest: dict[str, Any], place: LibraryPlace) -> None:
     link.symlink_to(target.name)
     if place.prefix.is_dir() and not place.prefix.is_symlink():
         raise GaudiError(
-            f"{place.prefix} is a directory, and no link of this collection's; move it away, and run again."
+            f"{place.prefix} is a directory, not a link made by this collection; move it away, and run again."
         )
     link.replace(place.prefix)
 

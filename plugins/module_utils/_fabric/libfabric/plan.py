@@ -76,7 +76,9 @@ def check_options(options: LibfabricOptions) -> None:
     checked_words("packages", options.build_packages)
     for word in options.configure:
         if not _CONFIGURE.fullmatch(word):
-            raise GaudiError(f"{_OPTION}configure has {word!r:.80}, which is no word of configure; write --with-x=y.")
+            raise GaudiError(
+                f"{_OPTION}configure has {word!r:.80}, which is not an option of configure; write --with-x=y."
+            )
 
 
 def _check_archive(option: str, archive: str, checksum: str, plain_http_hosts: Sequence[str]) -> None:

@@ -126,7 +126,7 @@ def _memlock(node: VerbsNode) -> Check:
 _NO_LINK = "look at cable and switch port, and whether `rdma link` shows the port as disabled"
 _STATES = {
     "INIT": "start a subnet manager (opensm, or the switch's): the link is up, and the port is not configured",
-    "ARMED": "wait for the subnet manager, and look at its log where the port stays so",
+    "ARMED": "wait for the subnet manager, and check its log if the port stays so",
 }
 
 

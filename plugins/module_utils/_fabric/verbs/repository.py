@@ -89,7 +89,7 @@ Repository = Union[OfedApt, OfedDnf]
 
 
 def planned(options: OfedRepository, architecture: str, etc: str = "/etc") -> Repository:
-    """The node's repository of ``options``; raises GaudiError for what cannot stand in its file."""
+    """The node's repository of ``options``; raises GaudiError for what cannot be in its file."""
     url = checked_url(URL, options.url, options.plain_http_hosts)
     if not options.key_url:
         raise GaudiError(f"{KEY_URL} is empty; give the URL of the public key that signs {url}.")

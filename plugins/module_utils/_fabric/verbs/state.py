@@ -15,7 +15,7 @@ from typing import Any
 
 from ..._errors import GaudiError
 from ..._host.kernel.values import value_difference
-from ..._node.check import advice, as_results, failed, refusal
+from ..._node.check import advice, as_failures, as_results, failed, refusal
 from ..._node.commands import Run
 from ..._node.kernel_tree import kernel_tree
 from ..._node.lock import alone
@@ -121,7 +121,7 @@ def converge(options: VerbsOptions, run: Run, check_mode: bool, place: Place) ->
     if refused:
         raise GaudiError(
             refusal(f"Scale-out over {options.provider} was not set up on this node", refused),
-            checks=as_results(refused),
+            checks=as_failures(refused),
         )
     key = libfabric_plan.build_key(options.libfabric, libfabric_install.system_of(run, place.etc))
     if not check_mode and options.libfabric.wanted and libfabric_install.installed(place.library).get("key") != key:
@@ -200,7 +200,7 @@ def _library(options: VerbsOptions, key: str, run: Run, check_mode: bool, place:
 
 
 _NOT_DIRECT = (
-    "libfabric: built without SynapseAI, as was asked for, so it has no Gaudi Direct: all traffic goes through the "
+    "libfabric: built without SynapseAI, as requested, so it has no Gaudi Direct: all traffic goes through the "
     "host's memory."
 )
 

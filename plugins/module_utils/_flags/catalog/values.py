@@ -45,8 +45,14 @@ def is_on(text: str) -> bool:
 def read_value(flag: Flag, text: str) -> object:
     """The value that ``flag`` has with this text; :class:`WrongValueError` if its reader would refuse or misread it."""
     value = _PARSERS[flag.kind](flag, text)
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        _check_range(flag, text, value)
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return value
+    if flag.choices and str(value) not in flag.choices:
+        raise WrongValueError(f"{text!r} is not one of the values that are read")
+    too_small = flag.minimum is not None and value < flag.minimum
+    too_large = flag.maximum is not None and value > flag.maximum
+    if too_small or too_large:
+        raise WrongValueError(f"{text!r} is out of range")
     return value
 
 
@@ -78,18 +84,14 @@ def bridge_int(text: str) -> int:
     lowered = text.lower()
     if not lowered.startswith("0x") and any("a" <= letter <= "f" for letter in lowered):
         lowered = f"0x{lowered}"
-    return _c_integer(lowered, text)
-
-
-def _c_integer(text: str, shown: str) -> int:
-    match = _C_INTEGER.fullmatch(text)
+    match = _C_INTEGER.fullmatch(lowered)
     digits = match.group(2) if match else ""
     octal = len(digits) > 1 and digits[0] == "0" and digits[1] not in "xX"
     if match is None or (octal and not re.fullmatch("[0-7]+", digits)):
-        raise WrongValueError(f"{shown!r} is not a whole number without a unit, and the process that reads it ends")
+        raise WrongValueError(f"{text!r} is not a whole number without a unit, and the process that reads it ends")
     value = int(digits, 8 if octal else 0)
     if value >= 1 << 64:
-        raise WrongValueError(f"{shown!r} is too large")
+        raise WrongValueError(f"{text!r} is too large")
     return -value if match.group(1) == "-" else value
 
 
@@ -98,13 +100,6 @@ def gcfg_bool(text: str) -> bool:
     if text.lower() not in ("1", "true", "0", "false"):
         raise WrongValueError(f"{text!r} is not 1, true, 0 or false")
     return text.lower() in ("1", "true")
-
-
-def gcfg_int(text: str) -> int:
-    """A decimal or 0x number; unlike a size it takes no unit."""
-    if not re.fullmatch(r"-?(0x[0-9a-fA-F]+|0|[1-9][0-9]*)", text):
-        raise WrongValueError(f"{text!r} is not a whole number (decimal or 0x, no unit)")
-    return int(text, 0)
 
 
 def gcfg_size(text: str) -> int:
@@ -138,12 +133,6 @@ def recipe_cache(text: str) -> RecipeCache:
     )
 
 
-def _decimal(text: str) -> int:
-    if not re.fullmatch("[+-]?[0-9]+", text):
-        raise WrongValueError(f"{text!r} is not a whole decimal number")
-    return int(text)
-
-
 def _fraction(text: str) -> float:
     try:
         return float(text)
@@ -153,7 +142,7 @@ def _fraction(text: str) -> float:
 
 def _enum(flag: Flag, text: str) -> str:
     if text not in flag.choices:
-        raise WrongValueError(f"{text!r} is none of the values that are read")
+        raise WrongValueError(f"{text!r} is not one of the values that are read")
     return text
 
 
@@ -170,18 +159,6 @@ def _module_list(flag: Flag, text: str) -> tuple[str, ...]:
     return modules
 
 
-def _path(text: str) -> str:
-    if not text.startswith("/"):
-        raise WrongValueError(f"{text!r} is not an absolute path, and nothing completes it or expands ~ in it")
-    return text
-
-
-def _policy_order(text: str) -> str:
-    if not re.fullmatch(r"([0-9],)*3,1", text):
-        raise WrongValueError(f"{text!r} is not a list of policies that ends with 3,1")
-    return text
-
-
 def _address(text: str) -> str:
     match = _ADDRESS.fullmatch(text)
     if match is None or not 0 < int(match.group(2)) < 1 << 16:
@@ -193,15 +170,6 @@ def _read_only(text: str) -> object:
     raise WrongValueError(f"{text!r} would be overwritten")
 
 
-def _check_range(flag: Flag, text: str, value: float) -> None:
-    if flag.choices and str(value) not in flag.choices:
-        raise WrongValueError(f"{text!r} is none of the values that are read")
-    too_small = flag.minimum is not None and value < flag.minimum
-    too_large = flag.maximum is not None and value > flag.maximum
-    if too_small or too_large:
-        raise WrongValueError(f"{text!r} is out of range")
-
-
 _Parser = Callable[[Flag, str], object]
 
 
@@ -209,22 +177,36 @@ def _of_text(parse: Callable[[str], object]) -> _Parser:
     return lambda _flag, text: parse(text)
 
 
+def _of_form(pattern: str, why: str, value: Callable[[str], object] = str) -> _Parser:
+    def parse(_flag: Flag, text: str) -> object:
+        if not re.fullmatch(pattern, text):
+            raise WrongValueError(f"{text!r} {why}")
+        return value(text)
+
+    return parse
+
+
 _PARSERS: Mapping[Kind, _Parser] = {
     Kind.BRIDGE_BOOL: _of_text(bridge_bool),
     Kind.BRIDGE_INT: _of_text(bridge_int),
     Kind.COMPILE_BOOL: _of_text(word_bool),
     Kind.GCFG_BOOL: _of_text(gcfg_bool),
-    Kind.GCFG_INT: _of_text(gcfg_int),
+    # Unlike a size it takes no unit.
+    Kind.GCFG_INT: _of_form(
+        r"-?(0x[0-9a-fA-F]+|0|[1-9][0-9]*)",
+        "is not a whole number (decimal or 0x, no unit)",
+        lambda text: int(text, 0),
+    ),
     Kind.GCFG_SIZE: _of_text(gcfg_size),
     Kind.WORD_BOOL: _of_text(word_bool),
-    Kind.DECIMAL: _of_text(_decimal),
+    Kind.DECIMAL: _of_form("[+-]?[0-9]+", "is not a whole decimal number", int),
     Kind.FRACTION: _of_text(_fraction),
     Kind.ENUM: _enum,
     Kind.ENUM_LIST: _enum_list,
     Kind.MODULE_LIST: _module_list,
-    Kind.PATH: _of_text(_path),
+    Kind.PATH: _of_form("(?s)/.*", "is not an absolute path, and nothing completes it or expands ~ in it"),
     Kind.RECIPE_CACHE: _of_text(recipe_cache),
-    Kind.POLICY_ORDER: _of_text(_policy_order),
+    Kind.POLICY_ORDER: _of_form(r"([0-9],)*3,1", "is not a list of policies that ends with 3,1"),
     Kind.ADDRESS: _of_text(_address),
     Kind.READ_ONLY: _of_text(_read_only),
     Kind.TEXT: _of_text(str),

@@ -265,7 +265,7 @@ def _node_rank(job: Job) -> list[str]:
     if job.slurm.nodes != NAMED:
         return ["node_rank=$SLURM_NODEID"]
     cases = [f"{shlex.quote(host)}) node_rank={rank} ;;" for rank, host in enumerate(job.hosts)]
-    unknown = '*) echo "$SLURMD_NODENAME is none of the hosts of this job" >&2; exit 1 ;;'
+    unknown = '*) echo "$SLURMD_NODENAME is not a host of this job" >&2; exit 1 ;;'
     return ['case "$SLURMD_NODENAME" in', *cases, unknown, "esac"]
 
 

@@ -71,7 +71,7 @@ def submit(script: str, user: str, run: Run) -> str:
         raise GaudiError(explain("sbatch", done), rc=done.rc)
     match = _NUMBER.fullmatch(done.stdout.strip())
     if match is None:
-        raise GaudiError(f"sbatch did not tell the job's number but {last_line(done.stdout)!r}; look at `squeue`.")
+        raise GaudiError(f"sbatch did not report the job's number but {last_line(done.stdout)!r}; look at `squeue`.")
     return match.group(1)
 
 

@@ -130,7 +130,8 @@ class CommandScheduler:
             mark = DrainMark(**parse_object(text))
         except (ValueError, TypeError) as error:
             raise GaudiError(
-                f"{self._file} cannot be read as our note of a drain ({error}); see whether {self._node} is drained,"
+                f"{self._file} cannot be read as this collection's record of a drain ({error}); see whether "
+                f"{self._node} is drained,"
                 " and by whom, and remove the file.",
                 file=self._file,
             ) from error

@@ -134,7 +134,7 @@ def _wait(scheduler: Scheduler, options: DrainOptions, found: NodeService, chang
             continue
         if not found.blocked:
             raise GaudiError(
-                f"Somebody took {options.node} back into service while its jobs were waited for; ask who needs it.",
+                f"Somebody resumed {options.node} while this run waited for its jobs; ask who needs it.",
                 **found.facts(changed),
             )
     return found
@@ -142,7 +142,7 @@ def _wait(scheduler: Scheduler, options: DrainOptions, found: NodeService, chang
 
 def _too_late(options: DrainOptions, found: NodeService) -> str:
     whose = "our drain stays" if found.drained_by == US else "it stays drained by somebody else"
-    remedy = "run this again to wait on" + (", or give it back with state=resumed." if found.drained_by == US else ".")
+    remedy = "run this again to wait on" + (", or resume it with state=resumed." if found.drained_by == US else ".")
     return (
         f"{options.node} still runs {describe_jobs(found.jobs)} after {options.wait:g} s;"
         f" {whose}, so it gets no new jobs: {remedy}"

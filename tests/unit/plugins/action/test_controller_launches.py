@@ -19,18 +19,15 @@ import pytest
 import yaml
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.objects import ALONE, controller_objects
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.playbooks import read_playbooks
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.site import Site
 
 from tests.controller_launch import typed
+from tests.controller_site import site
 from tests.controller_stub import RefusedError
 from tests.long_rows import named_rows
 from tests.template_launches import answers, job_variables, workflow_jobs
 
 ROOT = Path(__file__).resolve().parents[4]
-SITE = yaml.safe_load((ROOT / "roles" / "gaudi_controller" / "defaults" / "main.yml").read_text(encoding="utf-8"))
-OBJECTS = controller_objects(
-    Site(**{name: SITE[f"gaudi_controller_{name}"] for name in Site.__dataclass_fields__}), read_playbooks(ROOT)
-)
+OBJECTS = controller_objects(site(), read_playbooks(ROOT))
 TEMPLATES = {one["name"].removeprefix("Gaudi: "): one for one in OBJECTS["controller_templates"]}
 NAMED = {one["name"]: one for one in OBJECTS["controller_templates"]}
 ALONE_ON_QUALIFIED = "Launch a training on qualified nodes"

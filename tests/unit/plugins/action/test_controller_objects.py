@@ -14,17 +14,15 @@ import yaml
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.making import MADE, SAME, make
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.objects import controller_objects
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.playbooks import read_playbooks
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.site import Site
 
 from tests.controller_runs import COLLECTIONS, GATEWAY, configure, with_operator
+from tests.controller_site import site
 from tests.controller_stub import TOKEN, Controller, served
 
 __all__ = ["configure"]
 
 ROOT = Path(__file__).resolve().parents[4]
 PLAYBOOK = ROOT / "playbooks" / "configure_controller.yml"
-OPTIONS = yaml.safe_load((ROOT / "roles" / "gaudi_controller" / "defaults" / "main.yml").read_text())
-DEFAULTS = {name: OPTIONS[f"gaudi_controller_{name}"] for name in Site.__dataclass_fields__}
 
 
 KINDS = ("controller_labels", "controller_projects", "controller_inventories", "controller_templates")
@@ -35,8 +33,7 @@ def test_behind_a_gateway_each_request_has_its_prefix(monkeypatch):
     monkeypatch.setenv("CONTROLLER_OPTIONAL_API_URLPATTERN_PREFIX", GATEWAY)
     monkeypatch.setenv("ANSIBLE_COLLECTIONS_PATH", str(COLLECTIONS))
     controller = with_operator(GATEWAY)
-    given = {**DEFAULTS, "credentials": ["operator"], "survey_defaults": {}}
-    objects = controller_objects(Site(**given), read_playbooks(ROOT))
+    objects = controller_objects(site(credentials=["operator"], survey_defaults={}), read_playbooks(ROOT))
     with served(controller) as host:
 
         def call(module: str, entry: dict[str, object]) -> dict[str, object]:
@@ -76,9 +73,7 @@ def test_an_account_that_is_not_known_is_refused(configure):
 
 
 def test_nothing_to_log_in_with_is_refused(configure):
-    assert "gaudi_controller_token is empty, and so is" in refused(
-        configure, with_operator(), gaudi_controller_token=""
-    )
+    assert "gaudi_controller_token is empty, and" in refused(configure, with_operator(), gaudi_controller_token="")
 
 
 @pytest.mark.long
@@ -113,8 +108,12 @@ def test_a_certificate_that_is_not_trusted_is_refused(configure, tmp_path):
     pem.write_text(key.read_text() + certificate.read_text())
     with served(with_operator(), pem) as host:
         status, screen = configure({"gaudi_controller_host": host})
+        unchecked = {"gaudi_controller_validate_certs": False, "gaudi_controller_token": "another"}
+        _status, further = configure({"gaudi_controller_host": host, **unchecked})
     assert status == 2
     assert "its certificate is not trusted here; add its authority to the system's" in screen
+    # It was asked, and says no itself.
+    assert "the controller does not know this token or password (401)" in further
 
 
 def test_a_controller_that_does_not_answer_is_refused(configure):

@@ -84,7 +84,7 @@ def test_a_wrong_checksum_is_found_before_anything_is_sent(run: Any, arguments: 
     node = Node(wrong, MISSING)
     answer = run(node)
     assert answer["failed"] and answer["sha256"] == arguments["checksum"].partition(":")[2]
-    assert "checksum says 000" in answer["msg"] and node.brought == {}
+    assert "checksum is 000" in answer["msg"] and node.brought == {}
 
 
 def test_check_mode_compares_the_checksum_where_the_node_would_change(run: Any, arguments: dict[str, Any]) -> None:

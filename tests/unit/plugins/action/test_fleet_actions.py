@@ -148,7 +148,7 @@ def test_the_probe_s_answer_is_kept_on_the_controller(play, tmp_path):
         (
             "options_check",
             {"job_hosts": {"hosts": ["a"], "witness": "a\0b"}},
-            "witness has a character that no text has",
+            "witness contains a NUL character",
         ),
         (
             "rollout",

@@ -65,7 +65,7 @@ def test_no_module_of_the_collection_lets_a_node_set_an_option(play: Play, taken
     assert "failed=0" in screen.split("node1  ")[-1], screen
     assert not taken_over.exists()
     assert ("inject_facts_as_vars is on in the defaults of Ansible" in " ".join(screen.split())) == (injects == "True")
-    assert "gaudi_quarantine_drain_command" not in screen and "CUSTOM STATS" not in screen
+    assert "gaudi_drain_command" not in screen and "CUSTOM STATS" not in screen
 
 
 def test_what_it_has_set_by_a_module_of_ansible_s_is_refused(play: Play, taken_over: Path) -> None:
@@ -73,7 +73,7 @@ def test_what_it_has_set_by_a_module_of_ansible_s_is_refused(play: Play, taken_o
     told = {"ansible.builtin.debug": {"msg": "by the node: {{ gaudi_quarantine_drain }}"}}
     screen = play({"ansible.builtin.ping": {}}, told, ROLE, ANSIBLE_INJECT_FACT_VARS="True")
     assert "by the node: commands" in screen
-    assert "node1 says gaudi_quarantine_drain as a fact of its own" in " ".join(screen.split())
+    assert "node1 returns gaudi_drain_command as a fact" in " ".join(screen.split())
     assert "failed=1" in screen and not taken_over.exists()
 
 
@@ -85,7 +85,7 @@ def test_it_is_text_where_facts_are_no_variables(play: Play, taken_over: Path) -
 
 def test_an_answer_that_no_node_of_ours_gives_fails_the_node_and_says_why(play: Play) -> None:
     screen = play({"gaudi3.scale.hpu_info": {}})
-    said = "node1 answered gaudi3.scale.hpu_info with what it never says: hpu is missing, not as its module answers."
+    said = "node1 answered gaudi3.scale.hpu_info with an invalid result: hpu is missing, not as its module answers."
     assert said in " ".join(screen.split())
 
 
@@ -111,4 +111,4 @@ def test_what_an_action_refuses_has_nothing_that_a_terminal_obeys(play: Play) ->
     screen = refused(path="a", step="\x1b[2J\u202e")
     assert "value of step must be one of: probe, check_file, write_file, got:  [2J" in screen
     assert "\x1b" not in screen and "\u202e" not in screen
-    assert "path has a character that no text has (NUL); take it out." in refused(path="a\0b", step="check_file")
+    assert "path contains a NUL character; remove it." in refused(path="a\0b", step="check_file")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import ansible_runner
 import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils._releases.table import NEWEST
 
 from tests.s3_server import S3Server
 
@@ -106,7 +107,8 @@ def test_the_table_is_printed_and_kept_as_page_and_json(play, tmp_path):
     assert last_of_the_task(lines) == f"Report: {pages}/drivers.html"
     assert f"The best, for -e @FILE: {pages}/best.yml" in lines
     assert f"Baseline: {tmp_path}/my.json" in lines
-    assert "gaudi-01" in (pages / "drivers.html").read_text()
+    page = (pages / "drivers.html").read_text()
+    assert "gaudi-01" in page and "<p>1 node: 1 ok · 20" in page
     kept = json.loads((pages / "drivers.json").read_text())
     assert kept["rows"] == [{"node": "gaudi-01", "driver": "1.24.1"}]
     assert kept["data"] == {"anything": [1]}
@@ -201,6 +203,7 @@ def test_a_kind_is_made_of_what_hosts_registered_and_the_tasks_own_options_win(t
     kept = json.loads((tmp_path / "nodes.json").read_text())
     assert kept["title"] == "OTHER"
     assert [(row["node"], row["state"]) for row in kept["rows"]] == [("b", "None"), ("a", "None")]
+    assert f"<p>Release {NEWEST} · 2 nodes: 2 None · 20" in (tmp_path / "nodes.html").read_text()
 
 
 REFUSED = {
@@ -213,7 +216,7 @@ REFUSED = {
     ),
     "unknown node": (
         {"kind": "explain_node", "given": {"node": "n9"}},
-        "Nothing is known about n9: it was not looked at",
+        "Nothing is known about n9: it was not inspected",
     ),
 }
 

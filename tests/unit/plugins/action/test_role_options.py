@@ -164,7 +164,7 @@ def test_a_site_has_variables_of_its_own(site):
 
 
 def test_the_first_role_of_site_refuses_what_no_role_knows(site):
-    given = {"gaudi_verify_kard": 1, "gaudi_preflight_cards": 8}
+    given = {"gaudi_verify_kard": 1, "gaudi_preflight_allow_mixed_releases": True}
     screen = play(site, [role("import", "gaudi3.scale.gaudi_preflight", rolespec_validate=False)], given)
     assert "gaudi_verify_kard is not an option of gaudi_verify on node1; did you mean gaudi_verify_cards?" in screen
     assert "UNREACHABLE" not in screen

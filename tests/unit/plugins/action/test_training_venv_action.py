@@ -109,7 +109,7 @@ def test_check_mode_on_a_virgin_node_shows_the_wheel_and_the_pins(tmp_path: Path
     ("arguments", "sentence"),
     [
         ({"node_library": "bundled", "extras": ["s4"]}, "extras has 's4', which the node library "),
-        ({"node_library": "gaudi3-scale==0.1.0"}, "node_library 'gaudi3-scale==0.1.0' is no place of a wheel"),
+        ({"node_library": "gaudi3-scale==0.1.0"}, "node_library 'gaudi3-scale==0.1.0' is not the location of a wheel"),
         ({"requirements": ["gaudi3-scale"]}, "requirements must not name gaudi3-scale"),
         ({"pins": ["numpy>=2"]}, "pins has 'numpy>=2'; write 'name==1.2'"),
     ],

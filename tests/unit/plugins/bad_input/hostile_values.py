@@ -89,7 +89,7 @@ _FORMED: tuple[tuple[str, Mapping[str, Any]], ...] = (
     (r"(?:hpu_host_nics|slurm_fragments)\.release|hpu_host_nics\.libfabric_version", _VERSIONS),
     (r"training_job\.mpi\.network", _NETWORKS),
     (r"slurm_fragments\.interval", {"nothing": 0, "beyond 16 bits": 70_000}),
-    (r"slurm_fragments\.drain_share", {"above one": 7.0}),
+    (r"slurm_fragments\.max_drained_fraction", {"above one": 7.0}),
     (r"slurm_fragments\.node", {"DEFAULT": "DEFAULT", "ALL": "ALL", "a range": "n[1-3]", "a list": "n1,n2"}),
     (r"monitoring_server\..*port", {"no port": 99_999}),
     (r"hpu_host_nics\.roce_mtu", {"nothing": 0, "a billion": 10**9}),

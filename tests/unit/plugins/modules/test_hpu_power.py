@@ -62,4 +62,4 @@ def test_a_card_that_did_not_take_it_is_in_the_answer_of_the_failure(node):
     result, status = call("hpu_power", kernel_root=root, watts=600)
     assert status == 1 and result["changed"] is True
     assert [card["module_id"] for card in result["cards"] if not card["taken"]] == [3]
-    assert "card 3 (0000:5d:00.0) tells no limit" in result["msg"]
+    assert "card 3 (0000:5d:00.0) reports no limit" in result["msg"]

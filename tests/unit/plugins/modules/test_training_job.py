@@ -79,10 +79,10 @@ def test_check_mode_tells_the_unit_of_mpirun(options):
     ("changes", "said"),
     [
         ({"engine": "ray"}, "value of engine must be one of: torchrun, slurm, mpirun, got: ray"),
-        ({"global_batch_size": 6}, "global_batch_size is 6, which 4 ranks cannot share alike"),
-        ({"engine": "slurm", "slurm": {"time_limit": "soon"}}, "slurm.time_limit 'soon' is no time"),
+        ({"global_batch_size": 6}, "global_batch_size is 6, which 4 ranks cannot share evenly"),
+        ({"engine": "slurm", "slurm": {"time_limit": "soon"}}, "slurm.time_limit 'soon' is not a time"),
         ({"engine": "slurm", "slurm": {"nodelist": "n1"}}, "nodelist"),
-        ({"new_key": "tell me"}, "new_key is no secret of a run; give at least 32 hexadecimal digits"),
+        ({"new_key": "tell me"}, "new_key is not the secret of a run; give at least 32 hexadecimal digits"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(options, changes, said):

@@ -38,7 +38,7 @@ def test_an_archive_without_its_checksum_was_cut_off_and_counts_for_nothing(tmp_
 def test_what_was_changed_on_the_controller_is_not_brought(tmp_path: Path) -> None:
     kept = BuiltLibraries(tmp_path).keep(KEY, fetched(tmp_path), SHA, "node1")
     kept.path.write_bytes(b"other")
-    with pytest.raises(GaudiError, match=r"on the controller is not what was built: .* remove it, and it is"):
+    with pytest.raises(GaudiError, match=r"on the controller is not what was built: .* remove it to have it"):
         BuiltLibraries(tmp_path).find(KEY)
 
 
@@ -58,7 +58,7 @@ def test_a_failure_is_for_the_run_in_which_it_was(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("key", ["", "../../etc/cron", "a/b", "a" * 65, "ä"])
 def test_a_node_cannot_choose_a_file_of_the_controller(tmp_path: Path, key: str) -> None:
-    with pytest.raises(GaudiError, match="which is no name of ours; look at the node"):
+    with pytest.raises(GaudiError, match="which is not a valid name; inspect the node"):
         BuiltLibraries(tmp_path / "cache").find(key)
 
 

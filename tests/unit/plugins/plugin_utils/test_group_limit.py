@@ -48,7 +48,7 @@ FAULTS = {
     ),
     "a wrong card": (
         "GaudiError",
-        "the card of rank 1 computes wrongly: 3 of 4 elements are wrong; have it looked at.",
+        "the card of rank 1 computes wrongly: 3 of 4 elements are wrong; have it inspected.",
     ),
 }
 
@@ -87,7 +87,7 @@ def test_ranks_of_which_it_is_not_known_whether_they_started_are_told_as_that(re
     answer = {"state": "running", "reached": reached, "description": {"processes_per_node": 8}}
     late = late_of(("a",), {"a": answer}, 60, LIMITS)
     assert late is not None
-    assert ("did not tell" in late.sentence("job")) is not isinstance(reached, dict)
+    assert ("did not report" in late.sentence("job")) is not isinstance(reached, dict)
     assert (late.option, late.seconds) == (("start", 300) if isinstance(reached, dict) else ("group", 60))
 
 

@@ -42,8 +42,8 @@ def test_who_it_is_shows_within_seconds_and_again(monkeypatch: pytest.MonkeyPatc
     node = Node(6)
     assert node.play() == {"changed": True}
     assert node.said == [
-        (6.0, "node1: unattended-upgr (process 5043) is at work with the node's packages; waiting, 6 of 300 s"),
-        (39.0, "node1: unattended-upgr (process 5043) is at work with the node's packages; waiting, 39 of 300 s"),
+        (6.0, "node1: unattended-upgr (process 5043) is using the node's package manager; waiting, 6 of 300 s"),
+        (39.0, "node1: unattended-upgr (process 5043) is using the node's package manager; waiting, 39 of 300 s"),
     ]
 
 
@@ -51,7 +51,7 @@ def test_the_last_message_says_how_long(monkeypatch: pytest.MonkeyPatch) -> None
     node = Node(1000)
     done = node.play(60.0)
     assert done["failed"]
-    assert done["msg"] == "The package manager of this node is at work. This node was waited for 61 s."
+    assert done["msg"] == "The package manager of this node is at work. The run waited for this node 61 s."
     assert 55.0 <= node.now <= 70.0
 
 
@@ -74,7 +74,7 @@ def test_any_other_answer_is_the_answer(answer: dict[str, Any]) -> None:
 def test_what_a_node_says_of_the_holder_is_text() -> None:
     node = Node(1, {**HELD, "lock_holder": {"program": "x\x1b[2J\ny", "pid": "{{ 1 }}"}})
     node.play()
-    assert "x [2J y (process {{ 1 }}) is at work" in node.said[0][1]
+    assert "x [2J y (process {{ 1 }}) is using" in node.said[0][1]
     strange = Node(1, {**HELD, "lock_holder": "me"})
     strange.play()
     assert "unknown (process unknown)" in strange.said[0][1]

@@ -79,7 +79,7 @@ def test_what_is_no_place_is_refused(target, what):
 
 
 def test_a_path_of_several_lines_is_refused():
-    assert refusal("/a\nb").startswith(r"gaudi_report_target '/a\nb': a path has no such characters; ")
+    assert refusal("/a\nb").startswith(r"gaudi_report_target '/a\nb': a path cannot contain these characters; ")
 
 
 @pytest.mark.parametrize(
@@ -101,10 +101,10 @@ def test_a_file_is_a_place_and_a_name(text, expected):
 def test_a_file_in_place_of_a_directory_is_refused_and_nothing_is_made(here):
     (here / "page").write_text("x")
     assert refusal("page/a/b") == (
-        f"gaudi_report_target {here}/page/a/b: {here}/page is no directory; name another place."
+        f"gaudi_report_target {here}/page/a/b: {here}/page is not a directory; name another place."
     )
     (here / "gone").symlink_to("/nowhere/at/all")
-    assert f"{here}/gone is no directory" in refusal("gone")
+    assert f"{here}/gone is not a directory" in refusal("gone")
     place("new/a").refuse_unusable()
     assert not (here / "new").exists()
 
@@ -218,4 +218,4 @@ def test_where_nothing_takes_it_that_is_said(here, monkeypatch):
     (here / "gaudi3_scale_reports").write_text("blockers")
     kept = keep("", [PAGE])
     assert kept.addresses == []
-    assert "no directory of the controller takes it; " in kept.error
+    assert "no directory of the controller accepts it; " in kept.error

@@ -37,7 +37,7 @@ def test_any_other_answer_is_refused_or_harmless(module: str) -> None:
 
 OBEYED: dict[str, Any] = {
     "ansible_facts": {"gaudi_quarantine_drain": "commands", "ansible_user": "root"},
-    "ansible_stats": {"data": {"gaudi_quarantine_drain_host": "localhost"}, "per_host": False, "aggregate": False},
+    "ansible_stats": {"data": {"gaudi_drain_host": "localhost"}, "per_host": False, "aggregate": False},
     "add_host": {"host_name": "x"},
     "undocumented": 1,
 }

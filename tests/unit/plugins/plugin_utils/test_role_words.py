@@ -19,6 +19,13 @@ OPTIONS = frozenset(
         ("command: there is no script", "gaudi_training_command: there is no script"),
         ("job a is running; …, or set replace: true.", "job a is running; …, or set gaudi_training_replace=true."),
         ("user a (gaudi_training_user) does not", "gaudi_training_user a does not"),
+        ("no such user; correct user or ask", "no such user; correct gaudi_training_user or ask"),
+        (
+            "it has none; correct slurm or command, or wait.",
+            "it has none; correct gaudi_training_slurm or gaudi_training_command, or wait.",
+        ),
+        ("too few; lower replace.", "too few; lower gaudi_training_replace."),
+        ("correct the command, or raise it", "correct the command, or raise it"),
         # A word that is no option of the role, or that stands elsewhere.
         ("cards are missing", "cards are missing"),
         ("the command is empty", "the command is empty"),

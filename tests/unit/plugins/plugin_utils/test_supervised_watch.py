@@ -135,7 +135,7 @@ def test_a_node_that_was_cut_off_does_not_speak_for_the_job(follow):
     result, _ = follow({"n1": Node(cut), "n2": Node({"state": "failed", "supervision": moved}), "n3": Node(None)})
     assert result["failed"]
     assert result["msg"] == (
-        "Job llama failed: rank 1 on n2 failed first: ValueError: bad\n  x\nThe whole log is /log/1 on n2."
+        "Job llama failed: rank 1 on n2 failed first: ValueError: bad\n    x\nThe whole log is /log/1 on n2."
     )
 
 

@@ -45,8 +45,8 @@ RAN = json.dumps({"outcome": "ok", "peak_memory_bytes": 5, "step_seconds": 0.25,
             "workload_error",
             "the node library is not in this venv",
         ),
-        (None, None, "step 1\n", "hang", "no end after 30 s. Last output: step 1"),
-        (None, RAN, "", "hang", "no end after 30 s"),
+        (None, None, "step 1\n", "hang", "timed out after 30 s. Last output: step 1"),
+        (None, RAN, "", "hang", "timed out after 30 s"),
     ],
 )
 def test_how_a_trial_ended(returncode, result, log, outcome, said):

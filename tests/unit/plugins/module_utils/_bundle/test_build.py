@@ -299,7 +299,7 @@ def test_another_vendor_key_than_the_operators_is_refused(repository: SmallRepos
         ({"suite": ""}, "packages", "suite is empty"),
         ({"suite": "jammy\nTrusted: yes"}, "packages", "^suite must have"),
         ({"components": ["main universe"]}, "packages", "^components must have"),
-        ({"packages_url": "http://a.example/repository"}, "keys", r"^packages_url has plain http to a\.example"),
+        ({"packages_url": "http://a.example/repository"}, "keys", r"^packages_url uses plain http to a\.example"),
         ({"valid_days": 0}, "manifest", "valid_days must be between 1 and 3650, not 0"),
         ({"suite": "noble"}, "packages", "dists/noble/InRelease"),
         (

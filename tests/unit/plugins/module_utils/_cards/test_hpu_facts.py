@@ -3,10 +3,67 @@
 from __future__ import annotations
 
 import json
+from functools import partial
+from pathlib import Path
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hpu_facts import Firmware, Links, gather
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
+import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils._cards import hpu_facts
+from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hlml import ask_hlml
+from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hpu_facts import Firmware, Hlml, Links, gather
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult, run_process
 from ansible_collections.gaudi3.scale.tests.unit.healthy_node import ADDRESSES, SPI, HlSmi, write_kernel
+from ansible_collections.gaudi3.scale.tests.unit.sandbox.simulated_hlml import LOADED_SECONDS, SimulatedHlml, build_in
+
+
+@pytest.fixture(scope="module")
+def hlml_here(tmp_path_factory: pytest.TempPathFactory) -> SimulatedHlml:
+    return build_in(tmp_path_factory.mktemp("hlml"))
+
+
+def facts_with(hlml_here: SimulatedHlml, root: Path, monkeypatch: pytest.MonkeyPatch, **faults: object):
+    """The facts of a node whose cards are those of the simulated library, and its first card as that has it."""
+    shown = sorted(hlml_here.show(**faults), key=lambda one: one.card.module_id)
+    addresses = [one.card.pci_address for one in shown]
+    smi = HlSmi(addresses=addresses)
+
+    def run(argv, *, timeout=None, env=None):
+        return (smi if argv[0] == "hl-smi" else run_process)(argv, timeout=timeout, env=env)
+
+    monkeypatch.setattr(hpu_facts, "ask_hlml", partial(ask_hlml, libraries=(hlml_here.path,), lock=""))
+    return gather(run, str(write_kernel(root, addresses)), hlml=True), shown[0]
+
+
+def test_hlml_tells_energy_throttling_rows_and_limits(hlml_here, tmp_path, monkeypatch):
+    facts, shown = facts_with(hlml_here, tmp_path, monkeypatch, uncorrectable_ecc=[0], hot_card=[0])
+    bad, good = facts.cards[0], facts.cards[1]
+    assert facts.hlml == Hlml("1.24.1-482 (simulated)", "")
+    assert bad.energy_mj == pytest.approx(shown.power * LOADED_SECONDS * 1000, rel=0.02)
+    assert (bad.throttled_by, good.throttled_by) == (("thermal",), ())
+    assert (bad.rows_replaced_single_bit, bad.rows_replaced_double_bit, bad.row_replacement_pending) == (0, 3, True)
+    # Where hl-smi says "No" as well.
+    assert (good.rows_replaced_double_bit, good.row_replacement_pending) == (0, False)
+    assert (bad.power_limit_w, bad.power_limit_least_w, bad.power_limit_most_w) == (850, 450, 850)
+    json.dumps(facts.as_dict())
+
+
+def test_where_hlml_does_not_tell_all_else_is_as_it_was(hlml_here, tmp_path, monkeypatch):
+    facts, _shown = facts_with(hlml_here, tmp_path, monkeypatch, hlml_lost_card=[0], hlml_crashes=[2])
+    assert facts.hlml.reason.startswith("HLML crashed in hlml_device_get_pci_info of ")
+    lost, other, crashed = facts.cards[:3]
+    assert (lost.energy_mj, lost.throttled_by, lost.power_limit_w, crashed.energy_mj) == (None, None, None, None)
+    assert {card.row_replacement_pending for card in facts.cards} == {False}
+    assert {card.temperature_c for card in facts.cards} == {36}
+    assert other.energy_mj is not None
+
+
+def test_hlml_is_asked_only_where_somebody_wants_it(tmp_path, monkeypatch):
+    def refuse(*_words, **_options):
+        raise AssertionError
+
+    monkeypatch.setattr(hpu_facts, "ask_hlml", refuse)
+    assert gather(HlSmi(), str(write_kernel(tmp_path / "full"))).hlml == Hlml()
+    # No driver has a card: there is nobody to ask.
+    assert gather(HlSmi(), str(write_kernel(tmp_path / "bare", driver=False)), hlml=True).hlml == Hlml()
 
 
 def test_before_the_driver_the_cards_are_there_and_the_rest_is_unknown(tmp_path):

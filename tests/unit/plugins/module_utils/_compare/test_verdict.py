@@ -77,7 +77,7 @@ def test_a_failure_is_the_verdict_with_its_reason():
 
     found = judged(comparison_of("a", "b"), run)
     assert found["a"].verdict == "failed"
-    assert "did not finish in its time: waiting for graph" in found["a"].why
+    assert "timed out: waiting for graph" in found["a"].why
     assert found["b"].verdict == "no difference"
 
 

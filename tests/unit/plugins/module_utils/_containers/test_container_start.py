@@ -98,14 +98,14 @@ def test_a_container_that_sees_the_nodes_cards_is_fine() -> None:
             CDI,
             CommandResult(126, "", "Error: unresolvable CDI devices habana.ai/gaudi=all\n"),
             (
-                "docker starts no container with --device habana.ai/gaudi=all (Error: unresolvable CDI devices "
+                "docker cannot start a container with --device habana.ai/gaudi=all (Error: unresolvable CDI devices "
                 "habana.ai/gaudi=all); compare /etc/cdi/gaudi3-scale.json with /dev/accel."
             ),
         ),
         (
             RUNTIME,
-            CommandResult(124, "", "podman: no end after 60 s"),
-            "podman with the runtime habana came to no end within 60 s; see `podman info`.",
+            CommandResult(124, "", "podman: timed out after 60 s"),
+            "podman with the runtime habana did not finish within 60 s; see `podman info`.",
         ),
     ],
 )

@@ -133,7 +133,7 @@ def test_a_container_that_misses_a_card_is_a_failure_every_time(tmp_path: Path) 
     assert not (tmp_path / RECORD).exists()
 
 
-@pytest.mark.parametrize("end", [KeyboardInterrupt(), CommandResult(124, "", "podman: no end after 120 s")])
+@pytest.mark.parametrize("end", [KeyboardInterrupt(), CommandResult(124, "", "podman: timed out after 120 s")])
 def test_what_does_not_come_to_an_end_is_removed(tmp_path: Path, end: CommandResult | BaseException) -> None:
     node = Node(tmp_path, "podman")
     node.ends = end

@@ -116,7 +116,7 @@ def test_without_the_wish_for_a_default_the_operators_choice_stays() -> None:
     [
         ('{"debug": true,}', r"^/etc/docker/daemon.json is not JSON \(.*line 1.*\); correct it, nothing was changed.$"),
         ("{ # comment\n}", "is not JSON"),
-        ('["a"]', "holds no JSON object"),
+        ('["a"]', "is not a JSON object"),
         ('{"runtimes": []}', "runtimes is not an object"),
         ('{"runtimes": {"habana": "x"}}', "runtimes.habana is not an object"),
         ('{"runtimes": {"habana": {"runtimeType": "io.x"}}}', "has a runtimeType"),
@@ -184,7 +184,7 @@ def test_a_new_config_toml_is_one_that_every_containerd_reads() -> None:
         ("version = 9\n", "has version 9; only 1, 2 and 3 are known"),
         ("version = 0\n", "has version 0; only 1, 2 and 3 are known"),
         # What is switched off is said before what is old, or not known.
-        (CONTAINERD_DOCKER, "disables the CRI plugin, .* take it out of disabled_plugins"),
+        (CONTAINERD_DOCKER, "disables the CRI plugin, .* remove it from disabled_plugins"),
         ('version = 9\ndisabled_plugins = ["io.containerd.grpc.v1.cri"]\n', "disables the CRI plugin"),
         ('disabled_plugins = [\n  "btrfs",\n  \'cri\',\n]\nroot = "/x"\n', "disables the CRI plugin"),
         ("version = 2\n[plugins\n", r"cannot be merged into \(line 2: .*\); correct it, nothing was changed"),

@@ -59,15 +59,15 @@ def test_a_key_at_the_top_of_a_file_without_one(text: str | None, after: str) ->
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"mount_uverb": False}, r"'mount_uverb' is no setting of .*; did you mean mount_uverbs\?$"),
+        ({"mount_uverb": False}, r"'mount_uverb' is not a setting of .*; did you mean mount_uverbs\?$"),
         ({"habana-container-runtime": {"modus": "oci"}}, r"did you mean habana-container-runtime.mode\?$"),
-        ({"zzz": 1}, r"'zzz' is no setting of .*; there are disable-require, "),
+        ({"zzz": 1}, r"'zzz' is not a setting of .*; there are disable-require, "),
         ({"mount_uverbs": "no"}, r"mount_uverbs takes true or false, not 'no'"),
         ({"mount_uverbs": 0}, r"takes true or false, not 0"),
         ({"habana-container-runtime": {"mode": "nvidia"}}, r"mode takes oci or legacy or cdi, not 'nvidia'"),
         ({"binaries-dir": "bin"}, r"binaries-dir takes an absolute path, not 'bin'"),
         ({"habana-container-cli": {"environment": "A=1"}}, r"takes a list of NAME=VALUE, not 'A=1'"),
-        ({"habana-container-runtime": True}, r"'habana-container-runtime' is no setting"),
+        ({"habana-container-runtime": True}, r"'habana-container-runtime' is not a setting"),
     ],
 )
 def test_what_is_no_setting_is_refused(settings: dict[str, Any], message: str) -> None:

@@ -42,12 +42,12 @@ def test_a_joule_costs_what_the_building_takes_for_it():
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"node_hour": 1}, "currency is ''; give the three letters"),
-        ({**RENTED, "currency": "euro"}, "currency is 'euro'; give the three letters"),
+        ({"node_hour": 1}, "currency is ''; give the three-letter code"),
+        ({**RENTED, "currency": "euro"}, "currency is 'euro'; give the three-letter code"),
         ({"currency": "EUR"}, "node_hour is not given, and neither is capital"),
         ({**BOUGHT, "node_hour": 3}, "node_hour is both given"),
-        ({**BOUGHT, "kwh": None}, "kwh is not given, but a bought server needs a price of power"),
-        ({**RENTED, "kwh": 0.2, "pue": 0.9}, "pue is 0.9, and no building gives power"),
+        ({**BOUGHT, "kwh": None}, "kwh is not given, but with a purchase price the power is priced separately"),
+        ({**RENTED, "kwh": 0.2, "pue": 0.9}, "pue is 0.9, but it is at least 1"),
         ({**RENTED, "kwh": -1}, "kwh is -1; give a number of 0 or more"),
         ({**RENTED, "kwh": "cheap"}, "kwh is 'cheap'; give a number"),
         ({**RENTED, "kwh": float("nan")}, "kwh is nan"),
@@ -88,7 +88,7 @@ def test_power_that_has_a_price_and_was_not_measured_is_unlike_power_that_was_pa
         ({"nodes": True}, "without tokens_per_second and nodes"),
         ({"watts": "many"}, "with watts 'many'"),
         ({"pue": 0.5}, "whose pue is 0.5"),
-        ({"name": " "}, "platforms has one without a name"),
+        ({"name": " "}, "platforms has an entry without a name"),
     ],
 )
 def test_a_platform_that_nobody_has_measured_is_refused(changed, sentence):

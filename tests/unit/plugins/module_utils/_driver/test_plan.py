@@ -300,7 +300,7 @@ def test_the_steps_are_said_in_words() -> None:
 LINK = Damage("dangling kernel link", "a link points nowhere: it is removed.", remove=("/var/lib/dkms/x",))
 ASIDE = Damage("without package", "a tree of nobody is moved away.", set_aside=("/var/lib/dkms/y",))
 LOST = Damage("without source", "habanalabs-dkms has to be installed again.", packages=("habanalabs-dkms",))
-BY_HAND = Damage("by hand", "habanalabs 9 was put into DKMS by hand and is left alone.", "9")
+BY_HAND = Damage("by hand", "habanalabs 9 was added to DKMS manually and is left alone.", "9")
 BARRIER = "Secure Boot is on and the firmware does not trust /mok/m.der: run this."
 SETTINGS = WantedFile("/etc/dkms/framework.conf.d/gaudi3_scale.conf", "x")
 TO_SIGN = Signing(files=(SETTINGS,), enroll="/mok/m.der")

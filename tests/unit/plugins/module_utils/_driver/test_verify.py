@@ -180,7 +180,7 @@ def test_a_card_that_stays_in_reset_ends_it_with_the_time(node: Node, monkeypatc
     with pytest.raises(GaudiError) as caught:
         node.require(settle_timeout=10)
     assert 10 <= sum(node.naps) <= 15
-    assert str(caught.value).startswith(f"The driver 1.24.1 does not do its work: status: found {FIRST} in reset,")
+    assert str(caught.value).startswith(f"The driver 1.24.1 does not work: status: found {FIRST} in reset,")
 
 
 @pytest.mark.parametrize("lost", ["card", "modules", "release"])
@@ -192,7 +192,7 @@ def test_what_does_not_come_by_itself_is_not_waited_for(node: Node, lost: str) -
     else:
         for path in (node.root / "sys/bus/pci/devices").glob("*/driver_ver"):
             path.write_text("1.23.0-2eae87a\n")
-    with pytest.raises(GaudiError, match=r"The driver 1\.24\.1 does not do its work: "):
+    with pytest.raises(GaudiError, match=r"The driver 1\.24\.1 does not work: "):
         node.require(settle_timeout=60)
     assert node.naps == []
 
@@ -200,5 +200,5 @@ def test_what_does_not_come_by_itself_is_not_waited_for(node: Node, lost: str) -
 def test_every_reason_is_told(node: Node) -> None:
     node.lose(LAST)
     node.set_status(FIRST, "in reset")
-    with pytest.raises(GaudiError, match=r"does not do its work, 2 reasons: \(1\) cards: .* \(2\) status: "):
+    with pytest.raises(GaudiError, match=r"does not work, 2 reasons: \(1\) cards: .* \(2\) status: "):
         node.require(settle_timeout=0)

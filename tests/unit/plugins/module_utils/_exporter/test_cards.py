@@ -5,12 +5,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
+import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hlml import ask_hlml
+from ansible_collections.gaudi3.scale.plugins.module_utils._exporter import card_readings
 from ansible_collections.gaudi3.scale.plugins.module_utils._exporter.card_families import card_families
 from ansible_collections.gaudi3.scale.plugins.module_utils._exporter.card_readings import read_cards
 from ansible_collections.gaudi3.scale.plugins.module_utils._exporter.exposition import text_of
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult, run_process
+from ansible_collections.gaudi3.scale.tests.unit.sandbox.simulated_hlml import build_in
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.unit.healthy_node import ADDRESSES, HlSmi, write_kernel
@@ -90,3 +95,36 @@ def test_what_the_driver_tells_in_files_needs_no_tool(tmp_path: Path) -> None:
     found = metrics(root, HlSmi())
     assert (found["gaudi_card_clock_hertz"], found["gaudi_card_clock_max_hertz"]) == ({"2": 1e9}, {"2": 1.65e9})
     assert (found["gaudi_card_power_limit_watts"], found["gaudi_card_resets_total"]) == ({"2": 850.0}, {"2": 2.0})
+
+
+def test_hlml_adds_what_the_tool_does_not_tell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = build_in(tmp_path)
+    shown = sorted(
+        library.show(hot_card=[1], uncorrectable_ecc=[2], hlml_lost_card=[3]), key=lambda one: one.card.module_id
+    )
+    smi = HlSmi(addresses=[one.card.pci_address for one in shown])
+
+    class Both(HlSmi):
+        def __call__(
+            self, argv: Sequence[str], *, timeout: float | None = None, env: Mapping[str, str] | None = None
+        ) -> CommandResult:
+            return (smi if argv[0] == "hl-smi" else run_process)(argv, timeout=timeout, env=env)
+
+    monkeypatch.setattr(card_readings, "ask_hlml", partial(ask_hlml, libraries=(library.path,), lock=""))
+    root = write_kernel(tmp_path / "kernel", smi.addresses)
+    readings, answered = read_cards(Both(), str(root), 10)
+    assert answered
+    assert [one.throttled_by for one in readings] == [(), ("thermal",), (), None, (), (), (), ()]
+    assert [one.rows_double_bit for one in readings] == [0, 0, 3, None, 0, 0, 0, 0]
+    assert [one.energy_mj is None for one in readings] == [one.slot == "3" for one in readings]
+    text = text_of(card_families(readings, {}, 8))
+    for line in (
+        'gaudi_card_throttled{card="1",reason="thermal"} 1',
+        'gaudi_card_throttled{card="1",reason="power"} 0',
+        'gaudi_card_replaced_rows_total{card="2",cause="double_bit"} 3',
+        'gaudi_card_row_replacement_pending{card="2"} 1',
+        'gaudi_card_power_limit_least_watts{card="0"} 450',
+        'gaudi_card_power_limit_most_watts{card="0"} 850',
+    ):
+        assert f"{line}\n" in text
+    assert 'gaudi_card_throttled{card="3"' not in text

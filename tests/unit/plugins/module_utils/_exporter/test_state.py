@@ -237,16 +237,16 @@ def test_what_reads_hostile_files_as_root_has_limits(node: Node) -> None:
     [
         ({"address": "0.0.0.0"}, "address is 0.0.0.0, which is every network"),
         ({"address": "::"}, "address is ::, which is every network"),
-        ({"address": "gaudi-01"}, "address is 'gaudi-01', which is none"),
-        ({"readers": ()}, "readers is empty, and everyone who reaches 10.0.0.11"),
-        ({"readers": ("server.pem",)}, "readers has what is no certificate in PEM"),
+        ({"address": "gaudi-01"}, "address is 'gaudi-01', which is not an address"),
+        ({"readers": ()}, "readers is empty, so everyone who reaches 10.0.0.11"),
+        ({"readers": ("server.pem",)}, "readers has an entry that is not a PEM certificate"),
         (
             {"readers": (OPTIONS.readers[0] + "-----BEGIN PRIVATE KEY-----",)},
-            "readers has what is no certificate in PEM",
+            "readers has an entry that is not a PEM certificate",
         ),
         (
             {"readers_to_come": ("watcher", "second")},
-            "^readers_to_come has watcher,second, of the role's gaudi_exporter_servers, .* gaudi-01,watcher,second",
+            r"^readers_to_come has watcher,second \(the role's gaudi_exporter_servers\), .* gaudi-01,watcher,second",
         ),
     ],
 )
@@ -281,12 +281,15 @@ def test_where_nobody_reads_nobody_is_waited_for(node: Node) -> None:
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
-        ({"port": 0}, "^port is 0, which is no port; give one from 1 to 65535"),
-        ({"port": 65536}, "^port is 65536, which is no port"),
+        ({"port": 0}, "^port is 0, which is not a port; give one from 1 to 65535"),
+        ({"port": 65536}, "^port is 65536, which is not a port"),
         ({"interval": 0}, "^interval is 0, which is less than a second; give 1 or more"),
         ({"hl_smi_seconds": -1}, "^hl_smi_seconds is -1, which is less than a second"),
         ({"served_by": "site", "interval": 0}, "^interval is 0"),
-        ({"served_by": "site", "directory": "/srv/none"}, "^directory is /srv/none, which is not there; make it, or"),
+        (
+            {"served_by": "site", "directory": "/srv/none"},
+            "^directory is /srv/none, which does not exist; create it, or",
+        ),
     ],
 )
 @pytest.mark.parametrize("check_mode", [True, False])

@@ -330,7 +330,7 @@ def test_an_unknown_provider_is_refused(tmp_path: Path) -> None:
         ({"pools": ["10.200.0.0/26"], "hosts": ["n1"], "host": "n1"}, "give a /25 or larger"),
         ({"pools": ["10.200.0.0/16"], "hosts": ["n1"], "host": "n2"}, "gaudi_fabric_hosts does not name 'n2'"),
         ({"pools": ["10.200.0.1/16"]}, "is an address within a network"),
-        ({"hosts": ["n1; reboot"]}, "has 'n1; reboot', which is no host's name"),
+        ({"hosts": ["n1; reboot"]}, "has 'n1; reboot', which is not a host name"),
         ({"mtu": 9216}, "gaudi_fabric_mtu is 9216"),
     ],
 )

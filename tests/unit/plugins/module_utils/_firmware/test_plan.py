@@ -87,7 +87,7 @@ def test_a_driver_before_1_21_is_unloaded_in_its_own_order() -> None:
         (
             replace(NODE, cards=with_spi(OLD, "garbage")),
             TARGET,
-            ("card 1 (0000:34:00.0)", "'garbage'", "no SPI version"),
+            ("card 1 (0000:34:00.0)", "'garbage'", "not an SPI version"),
         ),
         (replace(NODE, cards=with_spi(NEW, None)), TARGET, ("shows nothing",)),
         (replace(NODE, found=None), TARGET, ("/x is not there", "habanalabs-firmware")),

@@ -77,8 +77,8 @@ def test_anything_else_is_unreadable_and_equal_to_nothing(text: str | None) -> N
 @pytest.mark.parametrize(
     ("accept", "words"),
     [
-        ({"gaudi4": OLD}, ("gaudi4", "no generation")),
-        ({"gaudi3": "1.1.22.0-fw-61.3.2-sec-3"}, ("1.1.22.0", "no SPI version")),
+        ({"gaudi4": OLD}, ("gaudi4", "not a generation")),
+        ({"gaudi3": "1.1.22.0-fw-61.3.2-sec-3"}, ("1.1.22.0", "not an SPI version")),
         ({"gaudi3": ""}, ("gaudi3", "nothing")),
         ({"gaudi3": f"hl-gaudi2-{NEW}"}, ("that of gaudi2",)),
         ({"gaudi2": NEW, "gaudi3": NEW}, ("that of gaudi",)),

@@ -318,6 +318,6 @@ def test_a_record_that_is_not_ours_is_not_overwritten(node: Node) -> None:
 
 
 def test_the_order_of_a_wrong_target_is_a_sentence(node: Node) -> None:
-    with pytest.raises(GaudiError, match="no SPI version"):
+    with pytest.raises(GaudiError, match="not an SPI version"):
         run(node, accept={"gaudi3": "1.1.22.0-fw-61.3.2-sec-3"})
     assert node.calls == []

@@ -107,7 +107,7 @@ def test_invented_names_are_told_from_real_ones() -> None:
     ("name", "text", "wanted", "expected"),
     [
         ("PT_HPU_LAZY_MODE", "0", target(), ""),
-        ("PT_HPU_LAZY_MODE", "true", target(), "error: PT_HPU_LAZY_MODE: 'true' is none of the values"),
+        ("PT_HPU_LAZY_MODE", "true", target(), "error: PT_HPU_LAZY_MODE: 'true' is not one of the values"),
         (
             "PT_HPU_LAZY_MODE",
             "1",
@@ -140,7 +140,7 @@ def test_invented_names_are_told_from_real_ones() -> None:
             target(modes=("lazy",)),
             "warning: PT_HPU_ENABLE_WEIGHT_CPU_PERMUTE=1 is the",
         ),
-        ("PT_HPU_POOL_STRATEGY", "5", target(), "error: PT_HPU_POOL_STRATEGY: '5' is none of"),
+        ("PT_HPU_POOL_STRATEGY", "5", target(), "error: PT_HPU_POOL_STRATEGY: '5' is not one of"),
         ("PT_HPU_POOL_STRATEGY", "0", target((1, 22)), ""),
         ("PT_HPU_INFERENCE_MODE", "0", target(), "error: PT_HPU_INFERENCE_MODE=0: it puts"),
         ("PT_HPU_INFERENCE_MODE", "1", target((1, 22), purpose="inference"), ""),
@@ -224,7 +224,12 @@ def test_invented_names_are_told_from_real_ones() -> None:
         ("FI_PROVIDER", "^tcp,verbs", target(), "error: FI_PROVIDER=^tcp,verbs: HCL from 1.18"),
         ("FI_PROVIDER", "efa", target((1, 17), network="efa"), ""),
         ("FI_EFA_USE_DEVICE_RDMA", "1", target((1, 22), network="efa"), ""),
-        ("FI_EFA_USE_DEVICE_RDMA", "maybe", target(network="efa"), "error: FI_EFA_USE_DEVICE_RDMA: 'maybe' is none of"),
+        (
+            "FI_EFA_USE_DEVICE_RDMA",
+            "maybe",
+            target(network="efa"),
+            "error: FI_EFA_USE_DEVICE_RDMA: 'maybe' is not one of",
+        ),
         ("HCL_IMB_SIZE", "1M", target((1, 21)), "warning: HCL_IMB_SIZE has no effect here: it is private and ignored"),
         (
             "VLLM_BUCKETING_STRATEGY",

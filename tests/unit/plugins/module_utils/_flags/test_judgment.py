@@ -69,7 +69,7 @@ def test_another_program_s_variable_is_neither_wrong_nor_somebody_else_s_name(li
     name, _equals, text = line.partition("=")
     found = one(name, text)
     assert (found.known, found.real, found.effective, found.level) == ("another program", True, "unknown", "warning")
-    assert "and no Gaudi flag, so neither name nor value was checked" in found.why
+    assert "not a Gaudi flag, so neither name nor value was checked" in found.why
     assert (found.use_instead, found.judged_by) == ("such a variable belongs in environment", "nobody")
 
 

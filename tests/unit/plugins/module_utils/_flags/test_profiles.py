@@ -16,7 +16,6 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._flags.profiles impor
     directories,
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.settings_check import judge
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags.state import target_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.environment_file import Setting
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import Release, find_release
 
@@ -72,7 +71,7 @@ def test_no_profile_is_refused_by_the_check_and_each_value_has_a_source(profile:
     wanted = options(profile=profile, network=network, interface="eth0")
     settings = plan_environment(wanted)
     assert all(setting.source for setting in settings)
-    target = target_of(wanted, release_of(wanted), None)
+    target = profiles.target_of(profile, network, (1, 24), None, None)
     expected = {"PT_HPU_LAZY_MODE"} if profile == "training_lazy" else set()
     expected |= {"network"} if network == "efa" else set()
     assert {finding.flag for finding in judge(wanted, settings, target).findings} == expected

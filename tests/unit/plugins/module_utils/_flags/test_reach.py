@@ -113,5 +113,5 @@ def test_services_of_others_get_a_drop_in_and_lose_it() -> None:
 
 @pytest.mark.parametrize("unit", ["../x", "a b", "x.timer", ""])
 def test_a_wrong_unit_is_refused_in_one_sentence(unit: str) -> None:
-    with pytest.raises(GaudiError, match=r"^systemd_units: .* is no name of a service; give one such as"):
+    with pytest.raises(GaudiError, match=r"^systemd_units: .* is not a service name; give one such as"):
         flag_reach.wanted_files(Reach("/etc/e", units=[unit]), BARE, ())

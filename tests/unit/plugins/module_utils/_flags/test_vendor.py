@@ -107,10 +107,10 @@ def test_what_no_rank_gets_is_told_with_its_line(profile: Any, tmp_path: Path) -
     )
     result: Any = converge(options(tmp_path), check_mode=False)
     assert [(one["file"], one["line"], one["name"], one["why"]) for one in result["vendor_left_out"]] == [
-        (path, 1, "__python_cmd", "it is no flag that is known, and no absolute path"),
+        (path, 1, "__python_cmd", "it is neither a known flag nor an absolute path"),
         (path, 2, "LD_LIBRARY_PATH", "it steers other programs than the Gaudi software"),
         (path, 3, "GC_KERNEL_PATH", "its value depends on the shell that reads the file"),
-        (path, 4, "BRAND_NEW", "it is no flag that is known, and no absolute path"),
+        (path, 4, "BRAND_NEW", "it is neither a known flag nor an absolute path"),
         (path, 5, "OPAL_PREFIX", "it steers other programs than the Gaudi software"),
         (path, 6, "LD_PRELOAD", "it steers other programs than the Gaudi software"),
         (path, 7, "BASH_ENV", "it steers other programs than the Gaudi software"),
@@ -129,8 +129,8 @@ def test_a_line_that_only_a_shell_understands_is_named(profile: Any, tmp_path: P
     result: Any = converge(options(tmp_path), check_mode=False)
     (warning,) = result["warnings"]
     assert warning == (
-        f"{path}, line 2, is more than a plain assignment ('if [ -d /x ]; then'), so it and what follows was not read; "
-        "give in overrides what ranks need of it."
+        f"{path}, line 2, is more than a plain assignment ('if [ -d /x ]; then'), so this line and the rest of the "
+        "file were not read; put what ranks need from it into overrides."
     )
     assert "RDMA_CORE_LIB" not in written(tmp_path)
     with pytest.raises(GaudiError, match="is more than a plain assignment"):
@@ -176,7 +176,7 @@ def test_a_harmful_flag_is_refused_before_anything_is_written(
         converge(options(tmp_path), check_mode=False)
     message = str(caught.value)
     assert message.startswith(f"{path} {words}")
-    assert message.endswith(f": give {name} in overrides (null takes it away), or correct that file.")
+    assert message.endswith(f": give {name} in overrides (null removes it), or correct that file.")
     assert not (tmp_path / "etc").exists()
 
 

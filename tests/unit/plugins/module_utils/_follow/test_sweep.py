@@ -122,7 +122,7 @@ def test_the_page_shows_the_points_side_by_side(paths):
             "step": "2 of 9",
             "loss": "1.5000",
             "lowest loss": "1.5000",
-            "tokens/s": "12.3k",
+            "tokens/s": "12,340",
             "restarts": None,
         },
         {

@@ -134,12 +134,12 @@ def test_what_needs_a_boot_says_so(machine: Machine) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"cstates": ("intel_idle.max_cstate=0",)}, "needs a boot and does not say so; write no_intel_idle_at_boot"),
-        ({"cstates": ("max_cstate_1",)}, "needs a boot and does not say so"),
-        ({"cstates": ("C6",)}, "'C6' is no limit of idle states; use no_c6 and no_intel_idle_at_boot, or none"),
+        ({"cstates": ("intel_idle.max_cstate=0",)}, "needs a reboot and does not say so; write no_intel_idle_at_boot"),
+        ({"cstates": ("max_cstate_1",)}, "needs a reboot and does not say so"),
+        ({"cstates": ("C6",)}, "'C6' is not a limit of idle states; use no_c6 and no_intel_idle_at_boot, or none"),
         (
             {"cstates": ("no_intel_idle_at_boot",), "kernel_arguments": ("intel_idle.max_cstate=1",)},
-            "which is intel_idle.max_cstate=0, and kernel_arguments has intel_idle.max_cstate=1; leave it to one",
+            "which is intel_idle.max_cstate=0, and kernel_arguments has intel_idle.max_cstate=1; use only one",
         ),
     ],
 )

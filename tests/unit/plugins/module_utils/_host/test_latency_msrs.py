@@ -98,9 +98,9 @@ def test_another_cpu_is_refused_before_anything_is_touched(
     with pytest.raises(GaudiError) as caught:
         machine.converge(latency_msrs=True)
     assert str(caught.value) == (
-        f"latency_msrs: this node's CPU ({vendor}, family {family}, model {model}) is none of Sapphire Rapids, Emerald "
-        "Rapids, Granite Rapids, Granite Rapids-D, and registers of that number are others there; set latency_msrs to "
-        "false."
+        f"latency_msrs: this node's CPU ({vendor}, family {family}, model {model}) is not one of Sapphire Rapids, "
+        "Emerald Rapids, Granite Rapids, Granite Rapids-D, and these registers have another meaning there; set "
+        "latency_msrs to false."
     )
     assert machine.files() == before
     assert machine.run.calls == []

@@ -78,6 +78,6 @@ def test_a_kernel_without_it_gets_nothing(machine: Machine) -> None:
 
 def test_a_word_that_is_none_of_the_three_is_refused(machine: Machine) -> None:
     before = machine.files()
-    with pytest.raises(GaudiError, match="numa_balancing='off' is none of auto, disabled, unmanaged"):
+    with pytest.raises(GaudiError, match="numa_balancing='off' is not valid; use one of auto, disabled, unmanaged"):
         machine.converge(numa_balancing="off")
     assert machine.files() == before

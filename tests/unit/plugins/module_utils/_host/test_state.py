@@ -98,7 +98,7 @@ def test_a_drop_in_that_is_overridden_is_told_and_not_tried_for_ever(machine: Ma
     machine.run.programs["update-grub"] = lambda argv: CommandResult(0, "", "")
     result = machine.converge()
     assert not result["reboot_required"]
-    assert "a later file beside it sets GRUB_CMDLINE_LINUX_DEFAULT anew" in result["warnings"][0]
+    assert "a later file beside it overwrites GRUB_CMDLINE_LINUX_DEFAULT" in result["warnings"][0]
     machine.write("boot/grub/grub.cfg", machine.read("boot/grub/grub.cfg"))
     machine.run.calls.clear()
     assert not machine.converge()["changed"]
@@ -115,7 +115,7 @@ def test_an_update_of_grub_that_was_cut_short_is_made_up_for(machine: Machine) -
 
 def test_a_failing_update_grub_leaves_no_drop_in_behind(machine: Machine) -> None:
     machine.update_grub_result = CommandResult(1, "", "Sourcing file\n/usr/sbin/grub-mkconfig: syntax error\n")
-    with pytest.raises(GaudiError, match=r"as it was: /usr/sbin/grub-mkconfig: syntax error; repair"):
+    with pytest.raises(GaudiError, match=r"is unchanged: /usr/sbin/grub-mkconfig: syntax error; repair"):
         machine.converge()
     assert not (machine.etc / "default/grub.d/99-gaudi3-scale.cfg").exists()
     machine.update_grub_result = CommandResult(0, "", "")
@@ -137,7 +137,7 @@ def test_an_argument_that_goes_is_said_to_be_in_force_until_the_next_start(machi
     assert machine.converge(cstates=("no_intel_idle_at_boot",))["warnings"] == []
     (warning,) = machine.converge()["warnings"]
     assert warning == (
-        "kernel_arguments: intel_idle.max_cstate=0 is taken away, and in force until this node is started again."
+        "kernel_arguments: intel_idle.max_cstate=0 was removed, but stays in force until this node is rebooted."
     )
     assert machine.converge()["warnings"] == []
 
@@ -207,9 +207,9 @@ def test_fragmented_memory_is_a_warning_and_no_change_the_second_time(machine: M
 
     pages = machine.kernel / "proc/sys/vm/nr_hugepages"
     monkeypatch.setattr(host_settings, "write_value", lambda path, value: pages.write_text("300\n", encoding="utf-8"))
-    assert "300 of 441 pages found room" in machine.converge()["warnings"][0]
+    assert "300 of 441 pages could be reserved" in machine.converge()["warnings"][0]
     second = machine.converge()
-    assert "300 of 441 pages found room" in second["warnings"][0]
+    assert "300 of 441 pages could be reserved" in second["warnings"][0]
     assert not second["changed"]
 
 
@@ -272,7 +272,7 @@ def test_no_governor_takes_the_unit_away(machine: Machine) -> None:
 @pytest.mark.parametrize("value", [None, True, {"a": 1}, ["a"], "a b", "a;id", ""])
 def test_a_module_parameter_is_one_plain_value(machine: Machine, value: Any) -> None:
     with pytest.raises(
-        GaudiError, match=r"module_parameters: timeout_locked=.* is not one; write a name and one plain value"
+        GaudiError, match=r"module_parameters: timeout_locked=.* is not a parameter; write a name and one plain value"
     ):
         machine.converge(module_parameters={"timeout_locked": value})
 
@@ -295,8 +295,8 @@ def test_module_parameters_wait_for_the_next_load(machine: Machine) -> None:
         ({"hugepages_memory_share": 1.5}, "hugepages_memory_share=1.5 is not a share"),
         ({"hugepages_memory_share": 0.0}, "hugepages_memory_share=0.0 is not a share"),
         ({"kernel_arguments": ("iommu=pt quiet",)}, "'iommu=pt quiet' is not one argument"),
-        ({"cpu_governor": "performance; reboot"}, "is no governor's name"),
-        ({"module_parameters": {"timeout_locked": "0 x=1"}}, "timeout_locked='0 x=1' is not one"),
+        ({"cpu_governor": "performance; reboot"}, "is not the name of a governor"),
+        ({"module_parameters": {"timeout_locked": "0 x=1"}}, "timeout_locked='0 x=1' is not a parameter"),
     ],
 )
 def test_bad_options_are_refused_before_anything_is_touched(

@@ -150,7 +150,7 @@ def test_a_group_of_another_number_is_none_of_an_accounts_that_exists(tmp_path):
 
 
 def test_a_name_that_can_be_none_is_refused_before_anything_is_asked():
-    with pytest.raises(GaudiError, match=r"gaudi_venv_user is '-r', which cannot name an account; give a"):
+    with pytest.raises(GaudiError, match=r"gaudi_venv_user is '-r', which is not a valid account name; give a"):
         converge(AccountOptions("-r"), lambda *_, **__: pytest.fail(), False, lambda _options: pytest.fail())
 
 
@@ -158,7 +158,9 @@ def test_a_name_that_can_be_none_is_refused_before_anything_is_asked():
 def test_what_a_program_says_is_in_the_sentence(tmp_path, program):
     node = Node(tmp_path, "render")
     node.failing = program
-    with pytest.raises(GaudiError, match=rf"^{program} does not make .* gaudi .*: {program}: cannot lock /etc/passwd"):
+    with pytest.raises(
+        GaudiError, match=rf"^{program} could not set up .* gaudi .*: {program}: cannot lock /etc/passwd"
+    ):
         node.converge(home=f"{tmp_path}/gaudi")
 
 

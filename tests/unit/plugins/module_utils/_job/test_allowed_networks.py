@@ -46,11 +46,11 @@ def test_names_and_the_node_itself_are_no_matter(address):
         (["10.0.0.5/24"], {}, "allowed_networks: '10.0.0.5/24' is an address within a network"),
         (["any"], {}, "allowed_networks: 'any' is neither an address nor a network"),
         (["10.0.0.7\nIPAddressAllow=any"], {}, "is neither an address nor a network"),
-        (["10.9.0.0/24"], {}, r"allowed_networks \(10.9.0.0/24\) does not hold 10.0.0.1, the address of a node"),
+        (["10.9.0.0/24"], {}, r"allowed_networks \(10.9.0.0/24\) does not contain 10.0.0.1, the address of a node"),
         (
             ["10.0.0.0/24"],
             {"supervision": {"addresses": ["10.0.0.1", "10.7.0.2"]}},
-            "does not hold 10.7.0.2, the address of a node",
+            "does not contain 10.7.0.2, the address of a node",
         ),
         (["10.0.0.0/24"], {"engine": "slurm"}, "allowed_networks is for a unit of systemd, and slurm starts the ranks"),
     ],

@@ -14,11 +14,11 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._job.description impo
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import (
+    DESCRIBED_DEFAULTS,
     UNDESCRIBED,
     Job,
     check,
     describe,
-    describe_defaults,
     job_environment,
     job_from,
 )
@@ -42,7 +42,7 @@ def job(**changes):
 
 
 def test_a_description_without_the_engines_parts_is_as_it_ever_was():
-    assert set(describe(job())) == {field.name for field in fields(Job)} - set(describe_defaults()) - set(UNDESCRIBED)
+    assert set(describe(job())) == {field.name for field in fields(Job)} - set(DESCRIBED_DEFAULTS) - set(UNDESCRIBED)
     assert job().engine == "torchrun"
 
 
@@ -93,26 +93,26 @@ def mpi(**options):
     [
         ({"engine": "ray"}, "engine 'ray' is not known; give one of torchrun, slurm, mpirun."),
         ({"engine": ""}, "engine '' is not known"),
-        ({"global_batch_size": 100}, "global_batch_size is 100, which 16 ranks cannot share alike; give a multiple"),
+        ({"global_batch_size": 100}, "global_batch_size is 100, which 16 ranks cannot share evenly; give a multiple"),
         ({"global_batch_size": 100}, "such as 96, or change the number of ranks."),
         ({"global_batch_size": 3}, "such as 16,"),
         ({"global_batch_size": -16}, "global_batch_size is -16"),
         ({"checkpoint_directory": "here"}, "checkpoint_directory is 'here'; give an absolute path."),
-        (slurm(time_limit="12 hours"), "slurm.time_limit '12 hours' is no time; give minutes,"),
-        (slurm(time_limit="1:2"), "slurm.time_limit '1:2' is no time"),
+        (slurm(time_limit="12 hours"), "slurm.time_limit '12 hours' is not a time; give minutes,"),
+        (slurm(time_limit="1:2"), "slurm.time_limit '1:2' is not a time"),
         (slurm(nodes="some"), "slurm.nodes is 'some'; give hosts (the nodes in hosts) or any (as many)."),
-        (slurm(gres="hpu:8:8:8"), "slurm.gres 'hpu:8:8:8' is no generic resource"),
+        (slurm(gres="hpu:8:8:8"), "slurm.gres 'hpu:8:8:8' is not a generic resource"),
         (slurm(signal_ahead=30), "slurm.signal_ahead is 30; give at least 60 seconds"),
         (slurm(requeue_limit=-1), "slurm.requeue_limit is -1; give 0 or more."),
         (slurm(partition="a b"), "slurm.partition is 'a b'; give it without blanks"),
         (slurm(account="a\n#SBATCH --uid=0"), "slurm.account is"),
         (slurm(arguments=["--mail-type=END", "now"]), "slurm.arguments has 'now'; give each as one word that"),
         (slurm(arguments=["--wrap=rm -rf /"]), "slurm.arguments has '--wrap=rm -rf /'"),
-        ({**slurm(), "hosts": ["n1", "n[2-9]"]}, "hosts has 'n[2-9]', which cannot name a node of Slurm"),
+        ({**slurm(), "hosts": ["n1", "n[2-9]"]}, "hosts has 'n[2-9]', which is not a valid node name in Slurm"),
         ({**slurm(array=[[]] * 40), "rendezvous_port": 65500}, "slurm.array has 40 points, a port each"),
         (mpi(mpirun=""), "mpi.mpirun is ''; give the program's name or path."),
         (mpi(addresses=["192.0.2.1"]), "mpi.addresses has 1 address(es) for 2 host(s); give one for each host"),
-        (mpi(addresses=["192.0.2.1", "a b"]), "mpi.addresses: 'a b' is no host's name or address"),
+        (mpi(addresses=["192.0.2.1", "a b"]), "mpi.addresses: 'a b' is neither a host name nor an address"),
         (mpi(sockets_per_node=0), "mpi.sockets_per_node 0; give 0 or more cores and at least 1 socket."),
         (mpi(cores_per_rank=6, sockets_per_node=3), "is 8, which mpi.sockets_per_node 3 does not divide"),
         (mpi(ssh_port=70000), "mpi.ssh_port is 70000; give a port from 1 to 65535"),

@@ -175,7 +175,7 @@ def test_the_cause_among_nodes():
 def test_what_the_operator_is_told():
     sentence = failure_sentence("n2", failed(3, 1, 2.0, "Traceback\nValueError: bad\n").as_dict())
     assert sentence == (
-        "rank 3 on n2 failed first: ValueError: bad\n  Traceback\n  ValueError: bad\nThe whole log is /log/3 on n2."
+        "rank 3 on n2 failed first: ValueError: bad\n    Traceback\n    ValueError: bad\nThe whole log is /log/3 on n2."
     )
 
 

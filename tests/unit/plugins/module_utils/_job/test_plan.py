@@ -100,7 +100,7 @@ def test_an_interface_that_is_given_or_not_known():
         ({"command": ["-m", "--x"]}, 8, "command has -m without a module"),
         ({"command": ["--nnodes", "3"]}, 8, "command begins with --nnodes; begin with a script's path or with -m"),
         ({"command": ["x.py", "a\0b"]}, 8, "command has a NUL character"),
-        ({"environment": {"A-B": "1"}}, 8, "'A-B' is no name of an environment variable"),
+        ({"environment": {"A-B": "1"}}, 8, "'A-B' is not the name of an environment variable"),
         ({"environment": {"A": "1\n2"}}, 8, "A holds"),
         ({"environment": {"GAUDI3_SCALE_JOB": "x"}}, 8, "environment sets GAUDI3_SCALE_JOB, which the job sets itself"),
         ({"environment_files": ["etc/flags"]}, 8, "environment_files has 'etc/flags'; give absolute paths"),
@@ -110,7 +110,7 @@ def test_an_interface_that_is_given_or_not_known():
         ({"rendezvous_address": " "}, 8, "rendezvous_address is empty"),
         ({"venv": "venv"}, 8, "venv is 'venv'; give an absolute path."),
         ({"working_directory": "/a\nUser=x"}, 8, "working_directory is '/a\\nUser=x'"),
-        ({"user": "root\nExecStartPre=/x"}, 8, "user is 'root\\nExecStartPre=/x', which cannot name an account"),
+        ({"user": "root\nExecStartPre=/x"}, 8, "user is 'root\\nExecStartPre=/x', which is not a valid account name"),
         ({"stop_timeout": 0}, 8, "stop_timeout is 0; give at least 1."),
     ],
 )

@@ -167,7 +167,7 @@ def test_the_supervisors_number_the_witness_last(tmp_path):
     ("job", "said"),
     [
         (supervised(witness="n4"), "supervision.witness is n4, which is one of hosts or supervision.spares"),
-        (supervised(witness="-x", addresses=()), "supervision.witness has '-x', which is no host's name"),
+        (supervised(witness="-x", addresses=()), "supervision.witness has '-x', which is neither a host name"),
         (supervised(witness="n5"), "supervision.addresses has 4 address(es) for 5 node(s)"),
         (
             replace(JOB, hosts=tuple(f"n{i}" for i in range(64)), supervision=SupervisionOptions(witness="w")),
@@ -182,7 +182,7 @@ def test_the_supervisors_number_the_witness_last(tmp_path):
         (supervised(grow_after=-1), "supervision.grow_after is -1; give 0 or more"),
         (supervised(lost_after=2), "supervision.lost_after is 2; give at least 3 seconds"),
         (supervised(straggler_ratio=0.9), "supervision.straggler_ratio is 0.9"),
-        (supervised(hang_timeout=0, start_timeout=60), "hang_timeout is 0, which looks for no hang"),
+        (supervised(hang_timeout=0, start_timeout=60), "hang_timeout is 0, which turns hang detection off"),
         (
             replace(supervised(min_nodes=2), global_batch_size=6),
             "continue with 2 node(s): global_batch_size is 6, which 4",

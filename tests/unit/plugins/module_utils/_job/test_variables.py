@@ -17,12 +17,12 @@ def test_texts_and_numbers_are_taken():
     [
         (
             True,
-            'MINE is true without quotes, which YAML makes of true, yes or on; quote .* as MINE: "true" or MINE: "1"',
+            'MINE is true without quotes, as YAML reads true, yes or on; quote .* as MINE: "true" or MINE: "1"',
         ),
         (False, 'MINE is false without quotes, .* as MINE: "false" or MINE: "0"'),
-        (None, 'MINE has no value; give "" for an empty one, or take it out'),
-        ([1], "MINE is a list, and a variable is a text; quote it"),
-        ({"a": 1}, "MINE is a mapping, and a variable is a text; quote it"),
+        (None, 'MINE has no value; give "" for an empty one, or remove it'),
+        ([1], "MINE is a list, but a variable is text; quote it"),
+        ({"a": 1}, "MINE is a mapping, but a variable is text; quote it"),
     ],
 )
 def test_what_yaml_has_made_of_a_text_is_refused_with_the_variable_and_what_to_write(value, said):

@@ -15,14 +15,14 @@ from pathlib import Path
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import MpiOptions
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch import directories, node_check
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.directories import make_control
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.environment_files import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.environment_files import (
     copies_of,
     read_files,
     settings_in,
 )
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch import directories, node_check
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch.directories import make_control
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.node_check import check_writable, open_mpi_version
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.account_directory import give
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
@@ -99,9 +99,7 @@ def test_a_file_of_roots_names_a_place_that_is_made_and_none_that_is_there(place
     assert owners(place / "cache", place / "cache/llama") == ["root", "nobody"]
     (place / "etc/llama").mkdir(parents=True)
     written(file, f"{CACHE}={place}/etc,false,1024\n")
-    with pytest.raises(
-        GaudiError, match="etc/llama was there before and belongs to root, and nobody cannot continue in"
-    ):
+    with pytest.raises(GaudiError, match="etc/llama already exists and belongs to root, and nobody cannot continue in"):
         make_directories(job_of(file), paths)
     assert owners(place / "etc/llama") == ["root"]
 
@@ -129,7 +127,7 @@ def test_a_file_that_changes_is_one_text_in_all_of_a_launch(place, paths):
 def test_a_job_of_another_account_takes_nothing_of_the_last_one_over(place, paths):
     make_directories(described_job(user="daemon"), paths)
     (Path(paths.directory) / "checkpoint").touch()
-    with pytest.raises(GaudiError, match="was there before and belongs to daemon, and nobody cannot continue in it"):
+    with pytest.raises(GaudiError, match="already exists and belongs to daemon, and nobody cannot continue in it"):
         make_directories(described_job(user="nobody"), paths)
     with pytest.raises(GaudiError, match="belongs to daemon, and root cannot continue in it"):
         make_directories(described_job(user="root"), paths)

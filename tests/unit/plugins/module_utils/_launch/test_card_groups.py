@@ -29,7 +29,7 @@ def host_nic(root: Path) -> None:
 
 def test_eight_ranks_on_two_groups_of_four_are_told_what_they_need(tmp_path: Path) -> None:
     root = write_kernel(tmp_path, pci_id=HL288E)
-    (said,) = group_remarks(job(), str(root))
+    (said,) = group_remarks(job(), {}, str(root))
     assert said.startswith("HL-288E cards are joined in groups of 4 by their boards, and 8 ranks are in more than one")
     assert "takes a network card of the host (of which none has a link here)" in said
     assert "keep the ranks in the order of the module ids" in said
@@ -38,7 +38,7 @@ def test_eight_ranks_on_two_groups_of_four_are_told_what_they_need(tmp_path: Pat
 def test_a_network_card_of_the_host_with_a_link_is_named(tmp_path: Path) -> None:
     root = write_kernel(tmp_path, pci_id=HL288E)
     host_nic(root)
-    assert "(of which mlx5_0 has a link)" in group_remarks(job(5), str(root))[0]
+    assert "(of which mlx5_0 has a link)" in group_remarks(job(5), {}, str(root))[0]
 
 
 @pytest.mark.parametrize(
@@ -56,11 +56,11 @@ def test_a_job_that_needs_nothing_is_told_nothing(
     pci_id: str, cards: int, given: dict[str, Any], tmp_path: Path
 ) -> None:
     root = write_kernel(tmp_path, ADDRESSES[:cards], pci_id=pci_id)
-    assert group_remarks(job(**given), str(root)) == []
+    assert group_remarks(job(**given), {}, str(root)) == []
 
 
 def test_an_order_with_which_it_would_fail_is_refused(tmp_path: Path) -> None:
     root = write_kernel(tmp_path, pci_id=HL288E)
-    assert group_remarks(job(HABANA_VISIBLE_MODULES="0,1,2,3,4,5,6,7"), str(root))
-    with pytest.raises(GaudiError, match=r"in another order than that of their module ids.*give 0,1,2,3,4,5,6,7, or"):
-        group_remarks(job(HABANA_VISIBLE_MODULES="0,4,1,5,2,6,3,7"), str(root))
+    assert group_remarks(job(HABANA_VISIBLE_MODULES="0,1,2,3,4,5,6,7"), {}, str(root))
+    with pytest.raises(GaudiError, match=r"out of the order of their module ids.*give 0,1,2,3,4,5,6,7, or"):
+        group_remarks(job(HABANA_VISIBLE_MODULES="0,4,1,5,2,6,3,7"), {}, str(root))

@@ -165,7 +165,7 @@ def test_a_start_that_fails_brings_the_journal(job, paths):
     ("changes", "said"),
     [
         ({"venv": "/nowhere"}, "/nowhere/bin/torchrun cannot be executed; install the training stack first"),
-        ({"working_directory": "/nowhere"}, "working_directory /nowhere is no directory on this node"),
+        ({"working_directory": "/nowhere"}, "working_directory /nowhere is not a directory on this node"),
         ({"command": ("/nowhere/y.py",)}, "command: there is no script '/nowhere/y.py' on this node"),
         ({"environment_files": ("/nowhere/flags",)}, "environment_files: there is no /nowhere/flags on this node"),
         ({"user": "no-such-account"}, "user no-such-account does not exist on this node"),
@@ -268,6 +268,24 @@ def test_a_job_has_recipes_of_its_own_below_the_node_cache(job, paths, unit, tmp
     assert Path(mine).is_dir()
 
 
+def test_a_launch_is_of_the_variables_that_were_checked_also_where_their_file_changes_meanwhile(
+    job, paths, unit, tmp_path
+):
+    flags = tmp_path / "flags"
+    flags.write_text(f"PT_HPU_RECIPE_CACHE_CONFIG={tmp_path}/first,false,8\n")
+
+    def run(argv, **more):
+        # While the imports are looked for.
+        if argv[0].endswith("/bin/python"):
+            flags.write_text(f"PT_HPU_RECIPE_CACHE_CONFIG={tmp_path}/second,false,8\n")
+        return unit(argv, **more)
+
+    start(replace(job, environment_files=(f"-{flags}",)), paths, run)
+    assert "/second," in flags.read_text()
+    assert f"PT_HPU_RECIPE_CACHE_CONFIG={tmp_path}/first/demo,false,8\n" in Path(paths.environment).read_text()
+    assert ((tmp_path / "first/demo").is_dir(), (tmp_path / "second").exists()) == (True, False)
+
+
 def test_a_job_that_places_its_recipes_itself_is_left_to_it(job, paths, unit, tmp_path):
     flags = tmp_path / "flags"
     flags.write_text(f"PT_HPU_RECIPE_CACHE_CONFIG={tmp_path}/recipes,false,8\n")
@@ -363,6 +381,17 @@ def test_mpirun_is_one_unit_on_the_first_host(job, paths, unit):
     elsewhere = replace(paths, name="other")
     other = launch(replace(through_mpirun(job), hosts=("n1", "n2")), elsewhere, unit)
     assert (other["state"], other["argv"]) == ("prepared", [])
+
+
+def test_a_launch_asks_for_the_version_of_open_mpi_once(job, paths, unit):
+    asked = []
+
+    def run(argv, **more):
+        asked.extend(argv[:1])
+        return unit(argv, **more)
+
+    start(through_mpirun(job), paths, run)
+    assert asked.count("mpirun") == 1
 
 
 def test_a_host_without_mpirun_is_told_and_check_mode_shows_what_the_newest_release_has(job, paths, unit):

@@ -90,7 +90,7 @@ def test_a_venv_that_cannot_be_run_has_none(job, default, tmp_path):
 
 def test_a_python_that_had_not_ended_in_its_time_has_not_said_that_the_library_is_missing(job, default, tmp_path):
     def late(argv, **more):
-        return CommandResult(124, "", f"{argv[0]}: no end after {more['timeout']} s")
+        return CommandResult(124, "", f"{argv[0]}: timed out after {more['timeout']} s")
 
-    with pytest.raises(GaudiError, match=r"nobody can tell what .*/venv has: its Python had not ended after 60 s; try"):
+    with pytest.raises(GaudiError, match=r"it is unknown what .*/venv has: its Python did not finish within 60 s; try"):
         library_of(job, late)

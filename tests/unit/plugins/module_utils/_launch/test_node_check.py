@@ -15,18 +15,16 @@ import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.clocks import clocks_apart
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import MpiOptions, SlurmOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.environment_files import read_files, settings_in
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import Job
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch import node_check
-from ansible_collections.gaudi3.scale.plugins.module_utils._launch.environment_files import (
-    setting_of_files,
-    settings_of_files,
-)
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.node_check import (
     check_node,
     check_writable,
     open_mpi_version,
 )
+from ansible_collections.gaudi3.scale.plugins.module_utils._launch.plan import Site
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult, run_process
 from ansible_collections.gaudi3.scale.tests.unit.healthy_node import HlSmi, write_kernel
 
@@ -57,6 +55,10 @@ def job(tmp_path):
 def work(tmp_path):
     (tmp_path / "work").mkdir()
     return tmp_path / "work"
+
+
+def settings_of_files(job):
+    return {name: setting.value for name, setting in settings_in(read_files(job)).items()}
 
 
 def check_imports(job, paths, run):
@@ -160,9 +162,9 @@ def test_a_card_without_the_nodes_flags_is_refused_by_the_layer_that_is_missing(
     flags = tmp_path / "environment"
     (work / "train.py").touch()
     card = replace(job, device="hpu", engine="mpirun", environment_files=(f"-{flags}", "-/nowhere"))
-    assert refusal(partial(check_node, running=True), card, PATHS, run_process) == (
+    assert refusal(partial(check_node, running=True), card, PATHS, run_process, Site()) == (
         f"{flags} is missing, with the node's flags and the paths of the vendor's software (GC_KERNEL_PATH), without "
-        "which no rank uses a card: run playbooks/flags.yml on this node, or set them in environment "
+        "which no rank can use a card: run playbooks/flags.yml on this node, or set them in environment "
         "(gaudi_training_environment)."
     )
 
@@ -195,7 +197,7 @@ def test_a_path_from_the_nodes_files_counts(job, work, tmp_path):
     (work / "train.py").write_text("import beside\n")
     assert "has no module beside" in refusal(check_imports, job, PATHS, run_process)
     with_files = replace(job, environment_files=("-/nowhere", f"-{tmp_path}/flags"))
-    assert setting_of_files(with_files, "PYTHONPATH") == f"{tmp_path}/lib"
+    assert settings_of_files(with_files)["PYTHONPATH"] == f"{tmp_path}/lib"
     check_imports(with_files, PATHS, run_process)
 
 
@@ -241,7 +243,7 @@ def test_a_checkpoint_directory_is_tried_and_left_as_it_was(job, work):
 
 def test_a_checkpoint_directory_that_is_not_there_is_refused(job, work):
     said = refusal(check_writable, replace(job, checkpoint_directory=f"{work}/no"), JobPaths("demo"), run_process)
-    assert said == f"checkpoint_directory {work}/no is no directory on n1; create it there, for user {job.user}."
+    assert said == f"checkpoint_directory {work}/no is not a directory on n1; create it there, for user {job.user}."
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can ask as another account")
@@ -338,7 +340,7 @@ def test_slurm_gives_whole_nodes_or_says_which_cards(job, tmp_path, slurm):
 def test_a_python_that_had_not_ended_in_its_time_is_not_to_be_repaired(job, work):
     (work / "train.py").write_text("import os\n")
     said = refusal(
-        check_imports, job, PATHS, lambda argv, **_more: CommandResult(124, "", f"{argv[0]}: no end after 60 s")
+        check_imports, job, PATHS, lambda argv, **_more: CommandResult(124, "", f"{argv[0]}: timed out after 60 s")
     )
-    assert said.startswith(f"command: {work}/train.py could not be looked for: ")
-    assert "had not ended after 60 s; try again, and see how fast its storage is read." in said
+    assert said.startswith(f"command: {work}/train.py could not be checked: ")
+    assert "did not finish within 60 s; try again, and check how fast its storage is read." in said

@@ -39,7 +39,8 @@ def refusal(job, run=run_process):
     "words, found",
     [
         (["--text", "/a", "/b"], [("/a", "--text"), ("/b", "--text")]),
-        (["--data", "/tokens"], [("/tokens", "--data")]),
+        (["--data", "/tokens"], [("/tokens.idx", "--data"), ("/tokens.bin", "--data")]),
+        (["--data=/tokens"], [("/tokens.idx", "--data"), ("/tokens.bin", "--data")]),
         (["--text=/a", "--model", "/m"], [("/a", "--text")]),
         (["--max-steps", "3"], []),
     ],
@@ -58,10 +59,13 @@ def test_text_that_is_there_is_taken(job, tmp_path):
     check_data(reading(job, "--text", "text with a space"), PATHS, run_process)
 
 
-@pytest.mark.parametrize("option, variable", [("--text", "gaudi_training_text"), ("--data", "gaudi_training_data")])
-def test_what_is_not_there_is_refused_in_words_that_are_the_same_on_every_node(job, option, variable):
+@pytest.mark.parametrize(
+    "option, variable, file",
+    [("--text", "gaudi_training_text", "/data/text"), ("--data", "gaudi_training_data", "/data/text.idx")],
+)
+def test_what_is_not_there_is_refused_in_words_that_are_the_same_on_every_node(job, option, variable, file):
     said = refusal(reading(job, option, "/data/text"))
-    assert said == f"{variable}: there is no /data/text on this node; copy it to every host of the job."
+    assert said == f"{variable}: there is no {file} on this node; copy it to every host of the job."
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another account")
@@ -78,5 +82,5 @@ def test_what_the_account_cannot_read_is_refused(job, tmp_path):
 def test_a_storage_that_does_not_answer_is_said(job):
     hangs = CommandResult(124, "", "")
     assert refusal(reading(job, "--text", "/nfs/text"), lambda *_a, **_k: hangs) == (
-        "/nfs/text could not be looked at within 60 s; see whether its storage answers."
+        "/nfs/text could not be read within 60 s; see whether its storage answers."
     )

@@ -193,7 +193,7 @@ def named(*names: str) -> Callable[[], str]:
 @pytest.mark.parametrize(
     ("told", "why"),
     [
-        (lambda: certificate("gaudi-02", "gaudi-01"), "is for gaudi-01 as well, which is another node's"),
+        (lambda: certificate("gaudi-02", "gaudi-01"), "is for gaudi-01 as well, which belongs to another node"),
         (lambda: certificate("gaudi-02", "10.0.0.11"), "is for 10.0.0.11 as well"),
         # Go takes a mapped address for the one in it, and names in any case and with a last dot.
         (named("DNS:gaudi-02", "IP:::ffff:10.0.0.11"), "is for 10.0.0.11 as well"),
@@ -201,14 +201,17 @@ def named(*names: str) -> Callable[[], str]:
         (named("DNS:gaudi-02", "DNS:GAUDI-01"), "is for gaudi-01 as well"),
         (named("DNS:gaudi-02", "DNS:Gaudi-01."), "is for gaudi-01 as well"),
         (named("DNS:gaudi-02", "DNS:10.0.0.11"), "is for 10.0.0.11 as well"),
-        (named("DNS:gaudi-02", "DNS:010.000.000.011"), "is for '010.000.000.011', which the inventory does not say"),
-        (named("DNS:gaudi-02", "DNS:*"), "is for '*', which the inventory does not say"),
-        (named("DNS:gaudi-02", "DNS:*.example.org"), "is for '*.example.org', which the inventory does not say"),
-        (named("DNS:gaudi-02", "DNS:fe80::1%eth0"), "is for 'fe80::1%eth0', which the inventory does not say"),
-        (named("DNS:gaudi-02", "DNS:gaudi-03"), "is for 'gaudi-03', which the inventory does not say of it"),
+        (
+            named("DNS:gaudi-02", "DNS:010.000.000.011"),
+            "is for '010.000.000.011', which the inventory does not give it",
+        ),
+        (named("DNS:gaudi-02", "DNS:*"), "is for '*', which the inventory does not give it"),
+        (named("DNS:gaudi-02", "DNS:*.example.org"), "is for '*.example.org', which the inventory does not give it"),
+        (named("DNS:gaudi-02", "DNS:fe80::1%eth0"), "is for 'fe80::1%eth0', which the inventory does not give it"),
+        (named("DNS:gaudi-02", "DNS:gaudi-03"), "is for 'gaudi-03', which the inventory does not give it"),
         (named("DNS:gaudi-02", "URI:https://gaudi-01/"), "is for 'URI:https://gaudi-01/', which is neither a name"),
         (named("DNS:gaudi-02", "email:a@gaudi-01"), "is for 'email:a@gaudi-01', which is neither a name"),
-        (lambda: certificate("gaudi-03"), "is for 'gaudi-03', which the inventory does not say of it"),
+        (lambda: certificate("gaudi-03"), "is for 'gaudi-03', which the inventory does not give it"),
         (lambda: of_everyone("gaudi-02"), "may sign other certificates"),
         # The name reads as if it signed none.
         (lambda: made("basicConstraints=CA:TRUE\nsubjectAltName=DNS:gaudi-02,DNS:CA:FALSE"), "may sign other"),
@@ -229,7 +232,7 @@ def test_a_node_cannot_answer_for_another_one(machine: Machine, told: Callable[[
     (said,) = done["warnings"]
     assert said.startswith(f"The certificate of gaudi-02 {why}")
     assert said.endswith(
-        ", so what answers there is not believed; look at that node, and at its gaudi_exporter_names in the inventory."
+        ", so its metrics are not trusted; check that node, and its gaudi_exporter_names in the inventory."
     )
 
 
@@ -324,6 +327,20 @@ def test_it_answers_itself_alone_and_has_no_password(machine: Machine) -> None:
     assert not [path for path in machine.files if "basic_auth" in path.read_text()]
 
 
+def test_a_site_gives_both_other_ports_and_values_another_time(machine: Machine) -> None:
+    machine.run(port=19090, alertmanager_port=19093, retention="7d", names=("watcher.example.org",))
+    units = machine.root / "etc/systemd/system"
+    unit = (units / f"{PROMETHEUS}.d/gaudi3-scale.conf").read_text()
+    assert "--web.listen-address=127.0.0.1:19090 --storage.tsdb.retention.time=7d\n" in unit
+    other = (units / f"{ALERTMANAGER}.d/gaudi3-scale.conf").read_text()
+    assert "--web.listen-address=127.0.0.1:19093 " in other
+    assert "127.0.0.1:19093" in machine.text("prometheus.yml")
+
+
+def test_all_addresses_are_for_who_says_so_and_has_readers(machine: Machine) -> None:
+    assert machine.run(address="0.0.0.0", all_interfaces=True, readers=(ONE,))["changed"]
+
+
 def test_alerts_go_where_they_ask_to(machine: Machine) -> None:
     hooks = (Webhook("https://pager.example.com/x", TOKEN), Webhook("http://10.0.0.9:8080/"))
     quarantine = Webhook("http://127.0.0.1:5050/", TOKEN)
@@ -411,22 +428,22 @@ def test_a_prometheus_of_the_site_is_not_taken_away(machine: Machine) -> None:
         ({"node_names": {"gaudi-01": "n1"}}, "node_names has 'n1' for 'gaudi-01'; give a list of names"),
         (
             {"node_names": {"gaudi-09": ["n9"]}},
-            "node_names has .* for 'gaudi-09'; give a list of names to one of nodes",
+            "node_names has .* for 'gaudi-09'; give a list of names for one of nodes",
         ),
         ({"node_names": {"gaudi-01": ["*.org"]}}, "node_names of gaudi-01 has '\\*.org'; give names of hosts"),
         ({"address": "0.0.0.0"}, "address is 0.0.0.0, which is every network"),
-        ({"address": "10.0.0.2"}, "readers is empty, and everyone who reaches 10.0.0.2"),
-        ({"port": 0}, "port is 0, which is no port"),
-        ({"alertmanager_port": 70000}, "alertmanager_port is 70000, which is no port"),
+        ({"address": "10.0.0.2"}, "readers is empty, so everyone who reaches 10.0.0.2"),
+        ({"port": 0}, "port is 0, which is not a port"),
+        ({"alertmanager_port": 70000}, "alertmanager_port is 70000, which is not a port"),
         ({"alertmanager_port": 9090}, "port and alertmanager_port are both 9090; give each a separate one"),
         ({"vendor_port": 70000}, "vendor_port is 70000; give the port of the vendor's exporter, or 0 for none"),
-        ({"retention": "a month"}, "retention is 'a month'; give a time as Prometheus has it"),
+        ({"retention": "a month"}, "retention is 'a month'; give a Prometheus duration"),
         ({"alerts_page": "ops.example.org/alerts"}, "alerts_page is 'ops.example.org/alerts'; give the page's address"),
         ({"alerts_page": "https://ops/{{ $value }}"}, "alerts_page is .* give the page's address without a section"),
         ({"alerts_page": "https://ops/alerts.html#x"}, "alerts_page is .* give the page's address without a section"),
-        ({"rules": {"../x.yml": ""}}, "rules has a file '../x.yml'; call it gaudi_NAME.yml"),
+        ({"rules": {"../x.yml": ""}}, "rules has a file '../x.yml'; name it gaudi_NAME.yml"),
         ({"quarantine": Webhook("file:///etc/passwd")}, "quarantine has the url 'file:///etc/passwd'"),
-        ({"webhooks": (Webhook("https://me:secret@pager/"),)}, "webhooks has who logs in in its url"),
+        ({"webhooks": (Webhook("https://me:secret@pager/"),)}, "webhooks has credentials in its url"),
         ({"webhooks": (Webhook("http://pager/", TOKEN),)}, "webhooks would send its token to pager over plain http"),
     ],
 )
@@ -448,5 +465,5 @@ def test_another_program_at_a_port_is_named(machine: Machine, port: int) -> None
 def test_what_would_be_given_twice_is_named(machine: Machine, given: str) -> None:
     (machine.root / "etc/default").mkdir(parents=True)
     (machine.root / "etc/default/prometheus").write_text(f'# --config.file\nARGS="{given}"\n')
-    with pytest.raises(GaudiError, match=f"has {given.partition('=')[0]}, which this module gives too"):
+    with pytest.raises(GaudiError, match=f"has {given.partition('=')[0]}, which this module sets as well"):
         machine.run()

@@ -90,7 +90,7 @@ def test_what_systemd_had_to_end_is_told_as_what_ran_past_its_time(monkeypatch):
     times = iter([0.0, 60.1])
     monkeypatch.setattr(account_unit.time, "monotonic", lambda: next(times))
     done = run_as(NOBODY, ["sh"], Systemd(CommandResult(1, "", "")), timeout=60)
-    assert done == CommandResult(124, "", "sh: no end after 60 s")
+    assert done == CommandResult(124, "", "sh: timed out after 60 s")
 
 
 @pytest.mark.usefixtures("booted")

@@ -51,7 +51,7 @@ def test_who_writes_without_an_end_fills_no_memory(monkeypatch):
     monkeypatch.setattr(commands, "LARGEST", 10)
     flood = run_process(["sh", "-c", "yes | head -c 5000000; exit 4"], timeout=20)
     assert (flood.rc, flood.stdout) == (4, "y\n" * 5)
-    assert run_process(["yes"], timeout=0.3) == (124, "y\n" * 5, "yes: no end after 0.3 s")
+    assert run_process(["yes"], timeout=0.3) == (124, "y\n" * 5, "yes: timed out after 0.3 s")
 
 
 def test_who_left_its_outputs_open_is_waited_for_no_longer():

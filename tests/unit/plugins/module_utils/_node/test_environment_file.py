@@ -133,7 +133,7 @@ def test_a_value_that_a_file_cannot_hold_is_refused(value: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "1A", "A-B", "A B", "Ä", "A=B", "A\n"])
 def test_a_name_that_a_shell_cannot_hold_is_refused(name: str) -> None:
-    with pytest.raises(GaudiError, match="is no name of an environment variable"):
+    with pytest.raises(GaudiError, match="is not the name of an environment variable"):
         assignment(name, "1")
 
 
@@ -158,7 +158,9 @@ def test_a_name_that_a_shell_cannot_hold_is_refused(name: str) -> None:
     ],
 )
 def test_a_line_that_the_two_read_differently_is_refused_with_its_number(line: str) -> None:
-    with pytest.raises(GaudiError, match=r"^/etc/flags, line 2, is not read alike by systemd and a shell: write .*\.$"):
+    with pytest.raises(
+        GaudiError, match=r"^/etc/flags, line 2, is read differently by systemd and a shell: write .*\.$"
+    ):
         parse(f"# first\n{line}\n", "/etc/flags")
 
 

@@ -43,7 +43,7 @@ def test_an_edit_is_told_shown_and_kept(tmp_path: Path) -> None:
     assert Path(result["backup"]).read_text() == edited
     assert result["warnings"] == [
         (
-            f"{path} was edited by hand (+PT_HPU_METRICS_FILE=/tmp/m.json); what was there is kept as "
+            f"{path} was edited by hand (+PT_HPU_METRICS_FILE=/tmp/m.json); the previous file is kept as "
             f"{result['backup']}; put what should stay into overrides."
         )
     ]

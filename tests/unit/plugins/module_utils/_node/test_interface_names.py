@@ -18,6 +18,8 @@ def test_names_are_taken(value: str) -> None:
 
 @pytest.mark.parametrize("value", ["-x", "$(id)", "a b", "eth0\n", "eth0,", "a/b", "abcdefghijklmnop", "٣", "--help"])
 def test_what_is_none_is_refused_by_option_and_value(value: str) -> None:
-    with pytest.raises(GaudiError, match=r"^interface is .*, which names no network interface; give names") as refused:
+    with pytest.raises(
+        GaudiError, match=r"^interface is .*, which is not the name of a network interface; give names"
+    ) as refused:
         check_interfaces("interface", value)
     assert repr(value) in str(refused.value)

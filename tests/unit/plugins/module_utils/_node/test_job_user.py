@@ -29,7 +29,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a direct
     ["", " ", "-x", "a b", "a\n", "a\nUser=root", "0", "1000", "a:b", "a/b", "..", "$(id)", "x" * 300, "a$$"],
 )
 def test_what_cannot_name_an_account_is_refused(name):
-    with pytest.raises(GaudiError, match="which cannot name an account; give a name of letters"):
+    with pytest.raises(GaudiError, match="which is not a valid account name; give a name of letters"):
         environment_as(name)
 
 
@@ -75,7 +75,7 @@ def test_checkpoints_of_another_account_are_named_with_both_ways_on(tmp_path):
         check_left_to(USER, str(directory))
     assert str(caught.value) == (
         f"{directory} belongs to root, as whom this job ran before, and nobody cannot resume from it; set user "
-        f"(gaudi_training_user) to root, or give it away on every node (chown -R nobody: {directory})."
+        f"(gaudi_training_user) to root, or change its owner on every node (chown -R nobody: {directory})."
     )
     subprocess.run(["chown", "-R", "nobody:", str(directory)], check=True)
     check_left_to(USER, str(directory))

@@ -40,7 +40,7 @@ def test_the_running_kernel_is_read_below_the_root(tmp_path: Path) -> None:
 
 
 def test_a_root_without_a_kernel_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(GaudiError, match=r"osrelease does not tell the running kernel; mount /proc, and"):
+    with pytest.raises(GaudiError, match=r"osrelease does not show the running kernel; mount /proc, and"):
         running_kernel(str(tmp_path))
 
 
@@ -111,7 +111,7 @@ def test_a_module_that_does_not_load_is_told_with_a_remedy(said: str, remedy: st
 
 def test_a_module_in_use_is_told() -> None:
     said = "rmmod: ERROR: Module habanalabs is in use"
-    with pytest.raises(GaudiError, match=r"cannot be unloaded .*is in use.*; end what uses the cards"):
+    with pytest.raises(GaudiError, match=r"cannot be unloaded .*is in use.*; stop what uses the cards"):
         unload("habanalabs", lambda *_argv, **_more: CommandResult(1, "", said))
 
 

@@ -19,5 +19,5 @@ def test_it_is_the_nodes_own_unless_the_environment_names_another(monkeypatch, v
 
 def test_a_place_that_depends_on_the_process_is_refused(monkeypatch):
     monkeypatch.setenv(VARIABLE, "kernel")
-    with pytest.raises(GaudiError, match=f"{VARIABLE}='kernel' is no absolute path; unset it"):
+    with pytest.raises(GaudiError, match=f"{VARIABLE}='kernel' is not an absolute path; unset it"):
         kernel_tree()

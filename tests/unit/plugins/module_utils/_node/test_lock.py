@@ -68,7 +68,7 @@ def test_the_second_gives_up_with_one_sentence_after_its_time(tmp_path: Path) ->
     file = tmp_path / FILE
     assert str(caught.value) == (
         f"Another run changes the driver of this node since more than 1 s ({file} is locked); "
-        "wait for its end, or raise lock_timeout."
+        "wait for it to finish, or raise lock_timeout."
     )
 
 

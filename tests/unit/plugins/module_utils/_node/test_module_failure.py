@@ -37,7 +37,7 @@ def test_a_full_disk_is_told_with_the_path_and_the_remedy():
     answer = module_failure(OSError(errno.EROFS, "Read-only file system", "/etc/x"))
     assert answer["msg"].startswith("/etc/x: Read-only file system; mount its file system for writing")
     answer = module_failure(raised(Path("/etc/passwd/x").read_text))
-    assert answer["msg"] == "/etc/passwd/x: Not a directory; a part of it is no directory: correct the path."
+    assert answer["msg"] == "/etc/passwd/x: Not a directory; a part of it is not a directory: correct the path."
 
 
 def test_a_bug_says_so_and_where_to_report_it():

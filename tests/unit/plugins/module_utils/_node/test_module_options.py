@@ -37,8 +37,8 @@ for _ in range(40):
         ({"name": "{'a': 1}"}, ("{'a': 1}", "give one text")),
         ({"name": "['a', 'b']"}, ("a list or a mapping",)),
         ({"path": "venv"}, ("path is 'venv'", "does not begin with /")),
-        ({"path": "/" + "a" * 256}, ("longer than Linux takes",)),
-        ({"path": "/a" * 3000}, ("longer than Linux takes",)),
+        ({"path": "/" + "a" * 256}, ("longer than Linux allows",)),
+        ({"path": "/a" * 3000}, ("longer than Linux allows",)),
         ({"cards": -1}, ("cards is -1", "give 0 or more")),
         ({"cards": 10**400}, ("cards is a number of 1329 bits", "give at most 1000000000000000")),
         ({"share": float("nan")}, ("share is nan", "finite")),
@@ -95,7 +95,7 @@ def test_a_secret_is_not_shown():
     [
         ({"name": "half \udc80"}, "name is 'half \\udc80'"),
         ({"share": 10**400}, "share is a number of 1329 bits"),
-        ({"disks": [3]}, "disks is 3, which is no mapping; give its suboptions"),
+        ({"disks": [3]}, "disks is 3, which is not a mapping; give its suboptions"),
         ({"name": "fine"}, "Ansible cannot read the options of this task (TypeError: broken)"),
     ],
 )

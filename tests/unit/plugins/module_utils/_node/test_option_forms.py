@@ -71,7 +71,7 @@ def test_the_door_asks_each_value_of_an_option_and_of_a_suboption() -> None:
     }
     forms: dict[str, Check] = {"names": check_package, "parts.apt": check_package, "unit": check_unit}
     checked({"names": ["a b"], "parts": {"apt": ["curl"]}, "unit": ""}, spec, forms=forms)
-    with pytest.raises(GaudiError, match=r"^names has 'curl-'; give names of packages"):
+    with pytest.raises(GaudiError, match=r"^names has 'curl-'; give names of the distribution's packages"):
         checked({"names": ["curl", "curl-"]}, spec, forms=forms)
-    with pytest.raises(GaudiError, match=r"^parts.apt has '-o'; give names of packages"):
+    with pytest.raises(GaudiError, match=r"^parts.apt has '-o'; give names of the distribution's packages"):
         checked({"parts": {"apt": ["-o"]}}, spec, forms=forms)

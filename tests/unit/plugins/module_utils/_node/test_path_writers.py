@@ -83,9 +83,7 @@ def test_nothing_that_was_there_is_given_away(place):
     give(str(place / "daemons"), DAEMON)
     for name, owner in (("roots", "root"), ("daemons", "daemon")):
         for how in ({}, {"instead_of_empty": True}):
-            with pytest.raises(
-                GaudiError, match=f"was there before and belongs to {owner}, and nobody cannot continue"
-            ):
+            with pytest.raises(GaudiError, match=f"already exists and belongs to {owner}, and nobody cannot continue"):
                 give(str(place / name), NOBODY, **how)
         with pytest.raises(GaudiError, match=f"belongs to {owner}"):
             check_given(str(place / name), NOBODY)
@@ -122,13 +120,13 @@ def test_no_link_is_followed_and_a_file_is_none(place):
     (place / "link").symlink_to("victim")
     (place / "file").touch()
     for name in ("link", "file"):
-        with pytest.raises(GaudiError, match="is no directory"):
+        with pytest.raises(GaudiError, match="is not a directory"):
             give(str(place / name), NOBODY, instead_of_empty=True)
     assert (place / "victim").stat().st_uid == (place / "file").stat().st_uid == 0
 
 
 def test_root_makes_nothing_for_an_account_in_a_place_of_that_account(place, theirs):
-    with pytest.raises(GaudiError, match="can be changed by nobody, so that root makes nothing"):
+    with pytest.raises(GaudiError, match="can be changed by nobody, so root creates nothing"):
         give(str(theirs / "new"), NOBODY)
     assert not (theirs / "new").exists()
 

@@ -52,7 +52,7 @@ def test_a_link_is_followed_only_where_that_was_asked(tmp_path):
     assert read_bounded(str(tmp_path / "link"), 9, follow=True) == b"text"
     with pytest.raises(OSError, match="symbolic link"):
         read_bounded(str(tmp_path / "link"), 9)
-    with pytest.raises(OSError, match="it is no regular file"):
+    with pytest.raises(OSError, match="it is not a regular file"):
         open_regular(str(tmp_path / "zero"), follow=True)
 
 

@@ -58,7 +58,7 @@ def test_no_part_of_it_may_be_another_accounts(venv, part, way):
         os.chown(changed, NOBODY.pw_uid, NOBODY.pw_gid)
     else:
         changed.chmod(0o775)
-    with pytest.raises(GaudiError, match="root runs nothing that another account may change; name an environment"):
+    with pytest.raises(GaudiError, match="root runs nothing that another account may change; name one"):
         root_python(str(venv))
     assert sole_owner(str(venv)) == (NOBODY.pw_uid if way == "owner" else None)
 

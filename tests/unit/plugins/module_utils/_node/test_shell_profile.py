@@ -158,12 +158,12 @@ def test_what_is_no_profile_is_said_and_not_waited_for(tmp_path: Path) -> None:
     (tmp_path / "open.sh").chmod(0o666)
     said = {path.name: read_file(str(path)) for path in sorted(tmp_path.iterdir())}
     assert said == {
-        "fifo.sh": ("", "is no regular file"),
-        "folder.sh": ("", "is no regular file"),
+        "fifo.sh": ("", "is not a regular file"),
+        "folder.sh": ("", "is not a regular file"),
         "gone.sh": ("", "cannot be read: No such file or directory"),
         "large.sh": ("", f"has more than {LARGEST // 1024} KiB"),
         "latin.sh": ("", "is not UTF-8"),
-        "open.sh": ("", "can be written by others than root"),
+        "open.sh": ("", "can be written by users other than root"),
     }
 
 
@@ -172,4 +172,4 @@ def test_a_file_of_another_account_is_none(tmp_path: Path) -> None:
     path = tmp_path / "a.sh"
     path.write_text("export A=1\n")
     os.chown(path, 65534, 65534)
-    assert read_file(str(path)) == ("", "can be written by others than root")
+    assert read_file(str(path)) == ("", "can be written by users other than root")

@@ -44,8 +44,8 @@ def nothing(_request: str) -> str:
             ),
             (
                 "satisfy:command-line needs libdbus-1-dev (= 1.14.10-4ubuntu4), and libdbus-1-dev 1.14.10-4ubuntu4.1 "
-                "is what this node has or would get: its repositories are not of one state; enable the same suites "
-                "(-updates, -security) for both, or have the mirror synchronized."
+                "is what this node has or would get: its repositories are out of step with each other; enable the same "
+                "suites (-updates, -security) for both, or have the mirror synchronized."
             ),
         ),
         # owasp-modsecurity/ModSecurity#3102.

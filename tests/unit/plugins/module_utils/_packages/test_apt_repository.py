@@ -93,7 +93,7 @@ def test_the_sources_file_is_deb822_and_remembers_where_the_key_is_from() -> Non
         ("E: Failed to fetch http://v/debian/dists/jammy/InRelease  403  Forbidden [IP: 1 80]", "refuses", "auth.conf"),
         (
             "E: Failed to fetch http://v/debian/dists/jammy/InRelease  503  Service Unavailable [IP: 1 80]",
-            "out of order",
+            "is unavailable",
             "later",
         ),
         (
@@ -101,7 +101,7 @@ def test_the_sources_file_is_deb822_and_remembers_where_the_key_is_from() -> Non
                 "E: Failed to fetch http://v/dists/jammy/InRelease  Clearsigned file isn't valid, got 'NOSPLIT' "
                 "(does the network require authentication?)"
             ),
-            "no package repository",
+            "does not return a package repository",
             "login page",
         ),
         ("E: Failed to fetch http://v/dists/main/Packages.gz  File has unexpected size", "damaged", "synchronized"),

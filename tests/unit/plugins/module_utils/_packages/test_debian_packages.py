@@ -331,7 +331,7 @@ Errors were encountered while processing:
             ),
             (
                 "Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 5043 (unattended-upgr); wait "
-                "for its end, or raise lock_timeout."
+                "for it to finish, or raise lock_timeout."
             ),
         ),
         ("", "apt-get: not installed\n", "apt-get: not installed."),

@@ -119,11 +119,11 @@ def test_a_listing_is_names_and_plain_versions() -> None:
             "is not signed by the key in .*-metadata .from https://.*repomd.xml.key.*; check the clock",
         ),
         ("unsigned", "is not signed: https://.*/repomd.xml.asc is not there; have the mirror carry it"),
-        ("login_page", "answers something that is no package repository; look at https://.*/repodata/repomd.xml"),
+        ("login_page", "does not return a package repository; look at https://.*/repodata/repomd.xml"),
         ("damaged", "is in the middle of an update or damaged; try again later"),
         ("certificate", "is served with a certificate that this node does not trust; install the site's CA"),
         ("forbidden", "refuses this node; let it through there"),
-        ("server_error", "is out of order: its server answers with an error; try again later"),
+        ("server_error", "is unavailable: its server returns an error; try again later"),
     ],
 )
 def test_what_dnf_says_becomes_one_sentence(etc: Path, name: str, sentence: str) -> None:

@@ -68,13 +68,13 @@ def test_locks_that_nobody_has_and_files_that_are_not_there_hold_nobody_up(root:
 def test_a_short_wait_then_a_sentence_with_the_holder(root: Path, held: subprocess.Popen[str]) -> None:
     slept: list[float] = []
     with pytest.raises(
-        GaudiError, match=rf"at work: \S+ \(process {held.pid}\) holds \S+lock-frontend; wait "
+        GaudiError, match=rf"is busy: \S+ \(process {held.pid}\) holds \S+lock-frontend; wait "
     ) as caught:
         require_free(locks_of("apt"), 300.0, str(root), slept.append)
     assert sum(slept) == 5.0
     assert caught.value.facts["lock_holder"]["pid"] == held.pid
     slept.clear()
-    with pytest.raises(GaudiError, match="wait for its end, or raise lock_timeout"):
+    with pytest.raises(GaudiError, match="wait for it to finish, or raise lock_timeout"):
         require_free(locks_of("apt"), 0.0, str(root), slept.append)
     assert slept == []
 

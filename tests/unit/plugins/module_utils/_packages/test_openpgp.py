@@ -193,7 +193,7 @@ def test_lines_are_as_long_as_the_standard_allows(made: Made) -> None:
         (b"\x99\xff\xff\x04", "cut short"),
         (old(6, BODY, 1)[:-1], "cut short"),
         (old(6, BODY[:6], 1), "cut short"),
-        (old(6, BODY, 1) + b"plain text", "no OpenPGP packets"),
+        (old(6, BODY, 1) + b"plain text", "not OpenPGP packets"),
         (b"\x9b" + BODY, "of unknown length"),
         (b"\xc6\xe1" + BODY, "in parts of unknown number"),
         (old(6, b"\x03" + BODY[1:], 1), "an OpenPGP key of version 3; have one of version 4 or 6"),
@@ -205,10 +205,10 @@ def test_lines_are_as_long_as_the_standard_allows(made: Made) -> None:
         (new(2, b"signature", 1), "type 2"),
         (f"{ARMOR}\n\nmAQG\n".encode(), "no end"),
         (f"{ARMOR}\n\nm!QG\n{ARMOR.replace('BEGIN', 'END')}\n".encode(), "not base64"),
-        (f"{ARMOR}\n\n{ARMOR}\n".encode(), "goes on with"),
+        (f"{ARMOR}\n\n{ARMOR}\n".encode(), "continues with"),
         (
             armored(old(6, BODY, 1)).encode() + b"-----BEGIN PGP PRIVATE KEY BLOCK-----\n",
-            "goes on with .* PRIVATE KEY",
+            "continues with .* PRIVATE KEY",
         ),
     ],
 )

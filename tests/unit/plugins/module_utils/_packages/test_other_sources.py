@@ -171,7 +171,7 @@ def test_another_repository_of_ours_keeps_what_it_has_switched_off(apt: Path) ->
         (
             "site.sources",
             f"Types: deb\nURIs: {URI} https://x/y\nSuites: jammy noble\nComponents: main\n",
-            r"site\.sources has a stanza of several URIs and several suites, .* give that a stanza of its own",
+            r"site\.sources has a stanza of several URIs and several suites, .* give that its own stanza",
         ),
     ],
 )

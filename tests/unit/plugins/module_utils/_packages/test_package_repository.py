@@ -60,7 +60,7 @@ def test_what_is_no_url_is_refused_by_name(name: str, url: str) -> None:
 def test_plain_http_is_for_hosts_that_were_named(name: str) -> None:
     url = "http://mirror.example.com/x"
     wrong = {"repository": url} if name == "packages_url" else {name: url}
-    with pytest.raises(GaudiError, match=rf"^{name} has plain http to mirror\.example\.com.* in plain_http_hosts"):
+    with pytest.raises(GaudiError, match=rf"^{name} uses plain http to mirror\.example\.com.* in plain_http_hosts"):
         plan(options(**wrong))
     assert plan(options(**wrong, plain_http_hosts=["Mirror.example.com"]))
 
@@ -323,7 +323,7 @@ def test_packages_that_are_installed_need_no_lists(repository: Repository) -> No
         ("no suite", r"does not exist: http://.*/dists/jammy/Release is not there; correct packages_url.*suite"),
         ("other key", r"is not signed by the key in .*\.asc \(from http://.*\); check packages_url"),
         ("unsigned", r"is not signed by the key in"),
-        ("page for a release", r"no package repository"),
+        ("page for a release", r"does not return a package repository"),
         ("release not there", r"does not offer habanalabs-dkms 1.22.0-740 \(it has 1.23.0-695, 1.24.1-482\)"),
         (
             "nobody listens",

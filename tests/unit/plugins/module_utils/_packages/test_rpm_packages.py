@@ -236,7 +236,7 @@ def test_half_a_download_of_another_package_is_neither_taken_nor_in_the_way(tmp_
 
 def test_a_download_that_leaves_no_file_is_told(tmp_path: Path) -> None:
     pins = dict.fromkeys(["habanalabs-dkms", "habanalabs-qual"], "1.24.1-482")
-    with pytest.raises(GaudiError, match=r"dnf download ended well and left no file of habanalabs-qual in "):
+    with pytest.raises(GaudiError, match=r"dnf download succeeded but left no file of habanalabs-qual in "):
         Repository(tmp_path, DKMS).dnf.fetch(pins, str(tmp_path))
 
 

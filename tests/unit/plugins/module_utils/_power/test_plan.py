@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hardware import generation_of
@@ -121,7 +122,7 @@ def test_those_are_set_that_are_meant_and_differ(options, cards, expected):
             (card(0), card(1, holders=(TRAINING,))),
             (
                 "Cards are in use, and a limit may slow what runs there: card 1 (0000:01:00.0) by process 4711 "
-                "(python3) in gaudi3-scale-job-llama.service. Wait for its end, leave them out by cards "
+                "(python3) in gaudi3-scale-job-llama.service. Wait for it to finish, leave them out by cards "
                 "(gaudi_power_cards), or set while_busy (gaudi_power_while_busy)."
             ),
         ),
@@ -135,3 +136,26 @@ def test_what_cannot_be_meant_is_refused_with_what_to_do(options, cards, sentenc
 def test_only_the_range_of_gaudi_3_is_published():
     ranges = {name: generation_of(pci_id).power_limits_w for name, pci_id in (("2", "0x1020"), ("3", "0x1060"))}
     assert ranges == {"2": None, "3": (450, 850)}
+
+
+def own(least, most, pci_id="0x1020"):
+    return replace(card(1, 600, pci_id), own_range=(least, most))
+
+
+def test_a_range_that_the_card_itself_tells_needs_no_document():
+    assert set_cards(PowerOptions(400), (own(350, 600),)) == [1]
+
+
+@pytest.mark.parametrize(
+    ("options", "meant", "whose"),
+    [
+        (PowerOptions(300), own(350, 600), "the range of card 1 (0000:01:00.0) (HLML) is 350 to 600 W"),
+        # A site's range is a part of what the card takes.
+        (PowerOptions(300, range=[200, 700]), own(350, 600), "the range of card 1 (0000:01:00.0) (HLML) is 350 to"),
+        # And what hl-smi refuses stays refused, whatever the card says.
+        (PowerOptions(400), own(100, 900, "0x1060"), "the range of Gaudi 3 (hl-smi's manual) is 450 to 850 W"),
+    ],
+)
+def test_what_the_card_itself_does_not_take_is_refused(options, meant, whose):
+    with pytest.raises(GaudiError, match=re.escape(whose)):
+        set_cards(options, (meant,))

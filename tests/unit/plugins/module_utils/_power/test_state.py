@@ -5,14 +5,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hlml import ask_hlml
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult, run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._power import cards
 from ansible_collections.gaudi3.scale.plugins.module_utils._power.plan import PowerOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._power.state import converge
 
 from tests.unit.healthy_node import ADDRESSES, write_kernel
+from tests.unit.sandbox.simulated import loaded
+from tests.unit.sandbox.simulated_hlml import build_in
 
 ALL = range(len(ADDRESSES))
 
@@ -38,7 +43,7 @@ class PowerSmi:
         assert (program, _i, _p, timeout) == ("hl-smi", "-i", "-p", 45)
         self.was_set.append((address, int(watts)))
         if address in self.slow:
-            return CommandResult(124, "", "hl-smi: no end after 45 s")
+            return CommandResult(124, "", "hl-smi: timed out after 45 s")
         if address not in self.ignoring:
             self.limits[address] = int(watts)
         return CommandResult(0, "", "")
@@ -99,9 +104,9 @@ def test_a_card_that_does_not_take_it_stops_no_other_and_is_named(root, trouble)
     smi = PowerSmi(**{trouble: (ADDRESSES[3],)})
     with pytest.raises(GaudiError) as refused:
         capped(root, smi)
-    said = "nothing" if trouble == "ignoring" else "hl-smi: no end after 45 s"
+    said = "nothing" if trouble == "ignoring" else "hl-smi: timed out after 45 s"
     assert str(refused.value) == (
-        f"1 of 8 cards did not take 600 W: card 3 (0000:5d:00.0) shows 850 W (hl-smi said: {said}); the others have "
+        f"1 of 8 cards did not accept 600 W: card 3 (0000:5d:00.0) shows 850 W (hl-smi said: {said}); the others have "
         "it. Look at `hl-smi -q -d POWER` and `dmesg`, or leave them out by cards (gaudi_power_cards)."
     )
     assert refused.value.facts["changed"] is True
@@ -114,11 +119,11 @@ def test_a_card_that_does_not_take_it_stops_no_other_and_is_named(root, trouble)
 def test_a_card_that_tells_no_limit_is_not_set_and_is_named(root):
     smi = PowerSmi(mute=(ADDRESSES[5],))
     with pytest.raises(
-        GaudiError, match=r"^1 of 8 cards would not take 600 W: card 5 .* tells no limit; the others would"
+        GaudiError, match=r"^1 of 8 cards would not accept 600 W: card 5 .* reports no limit; the others would"
     ):
         capped(root, smi, check_mode=True)
     with pytest.raises(
-        GaudiError, match=r"^1 of 8 cards did not take 600 W: card 5 .* tells no limit; the others have"
+        GaudiError, match=r"^1 of 8 cards did not accept 600 W: card 5 .* reports no limit; the others have"
     ):
         capped(root, smi)
     assert ADDRESSES[5] not in dict(smi.was_set)
@@ -126,7 +131,7 @@ def test_a_card_that_tells_no_limit_is_not_set_and_is_named(root):
 
 
 def test_where_no_card_takes_it_nothing_is_said_of_others(root):
-    with pytest.raises(GaudiError, match=r"^8 of 8 cards did not take .*\. Look at") as refused:
+    with pytest.raises(GaudiError, match=r"^8 of 8 cards did not accept .*\. Look at") as refused:
         capped(root, PowerSmi(ignoring=ADDRESSES))
     assert "others" not in str(refused.value) and refused.value.facts["changed"] is False
 
@@ -141,9 +146,9 @@ def test_the_driver_tells_the_limit_where_hl_smi_knows_no_such_field(root):
 
 
 def test_an_hl_smi_that_hangs_is_asked_nothing_more(root):
-    smi = PowerSmi(query=CommandResult(124, "", "hl-smi: no end after 90 s"))
+    smi = PowerSmi(query=CommandResult(124, "", "hl-smi: timed out after 90 s"))
     with pytest.raises(
-        GaudiError, match=r"The power limits cannot be read \(hl-smi: no end after 90 s\); look at `dmesg`"
+        GaudiError, match=r"The power limits cannot be read \(hl-smi: timed out after 90 s\); look at `dmesg`"
     ):
         capped(root, smi)
     assert smi.was_set == []
@@ -155,7 +160,7 @@ def test_an_hl_smi_that_hangs_afterwards_leaves_every_card_named(root):
     def run(argv, **more):
         return CommandResult(124, "", "no end") if argv[1] == "-Q" and smi.was_set else smi(argv, **more)
 
-    with pytest.raises(GaudiError, match="8 of 8 cards did not take 600 W") as refused:
+    with pytest.raises(GaudiError, match="8 of 8 cards did not accept 600 W") as refused:
         capped(root, run)
     assert refused.value.facts["changed"] is True and set(limits(refused.value.facts, "after").values()) == {None}
 
@@ -190,3 +195,22 @@ def test_what_cannot_be_meant_touches_no_card(root, options):
     with pytest.raises(GaudiError):
         capped(root, smi, **options)
     assert smi.was_set == []
+
+
+def test_a_gaudi_2_that_tells_its_range_needs_none_of_the_site(tmp_path, monkeypatch):
+    library = build_in(tmp_path)
+    addresses = [one.card.pci_address for one in library.show(loaded("gaudi2"))]
+    root = write_kernel(tmp_path / "kernel", addresses, pci_id="0x1020")
+    smi = PowerSmi(dict.fromkeys(addresses, 600))
+
+    def run(argv, *, timeout=None, env=None):
+        return (smi if argv[0] == "hl-smi" else run_process)(argv, timeout=timeout, env=env)
+
+    monkeypatch.setattr(cards, "ask_hlml", partial(ask_hlml, libraries=(library.path,), lock=""))
+    with pytest.raises(GaudiError, match=r"\(HLML\) is 350 to 600 W; give watts within it"):
+        capped(root, run, 300)
+    assert smi.was_set == []
+    assert capped(root, run, 400)["changed"] and len(smi.was_set) == 8
+    monkeypatch.setattr(cards, "ask_hlml", partial(ask_hlml, libraries=(str(tmp_path / "none"),)))
+    with pytest.raises(GaudiError, match="Which power limits Gaudi 2 takes is not published"):
+        capped(root, run, 400)

@@ -77,7 +77,7 @@ def test_the_words_are_those_of_the_vendor_s_program(planned: Any) -> None:
 def test_what_fails_on_healthy_boards_is_left_out_with_the_reason_until_it_is_asked_for(planned: Any) -> None:
     assert "power" not in names(planned())
     assert "intel/gaudi-reference-cloud" in planned()["left_out"]["power"]
-    assert "power" in names(planned(leave_out={"power": False}))
+    assert "power" in names(planned(excluded={"power": False}))
     assert "power" in names(planned(pci_id=PCIE))
 
 
@@ -86,7 +86,7 @@ def test_a_gaudi_2_runs_hbm_tests_only_with_another_driver(planned: Any) -> None
     assert "timeout_locked=0" in planned(pci_id=GAUDI2)["left_out"]["hbm-dma"]
     assert "hbm-dma" in names(planned(pci_id=GAUDI2, reload_driver=True))
     # Asking for the test does not load another driver.
-    assert "hbm-dma" not in names(planned(pci_id=GAUDI2, leave_out={"hbm-dma": False}))
+    assert "hbm-dma" not in names(planned(pci_id=GAUDI2, excluded={"hbm-dma": False}))
 
 
 def test_a_gaudi_2_runs_what_wants_another_driver_with_it_or_not_at_all(planned: Any) -> None:
@@ -158,7 +158,7 @@ def test_gaudi_3_has_no_sram_to_be_measured(planned: Any) -> None:
 
 
 def test_the_operator_leaves_out_with_a_reason(planned: Any) -> None:
-    found = planned("quick", leave_out={"functional": "the power supply is being mended", "pcie": True})
+    found = planned("quick", excluded={"functional": "the power supply is being mended", "pcie": True})
     assert names(found) == ["host", "serdes-errors", "memory-bandwidth"]
     assert found["left_out"]["functional"] == "the power supply is being mended"
 
@@ -169,14 +169,14 @@ def test_two_plans_are_the_same_where_nothing_is_another(planned: Any) -> None:
 
 
 def test_a_test_that_nobody_knows_is_refused(planned: Any) -> None:
-    with pytest.raises(GaudiError, match="leave_out names funktional, which is no test; there are pcie,"):
-        planned(leave_out={"funktional": "x"})
+    with pytest.raises(GaudiError, match="excluded names funktional, which is not a test; valid names are pcie,"):
+        planned(excluded={"funktional": "x"})
 
 
 def test_cards_of_two_generations_are_refused(tmp_path: Path) -> None:
     write_kernel(tmp_path, ADDRESSES[:4])
     write_kernel(tmp_path, ADDRESSES[4:], pci_id=GAUDI2, driver=False)
-    with pytest.raises(GaudiError, match="cards of gaudi3 and gaudi2, and no test and no job is for both"):
+    with pytest.raises(GaudiError, match="cards of gaudi3 and gaudi2, and no test and no job can use both"):
         plan(Options("quick", "1.24.1", 8, "hpu", "/venv"), gather(HlSmi(), str(tmp_path)))
 
 

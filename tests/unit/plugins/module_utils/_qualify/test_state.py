@@ -199,7 +199,7 @@ def test_the_timer_is_installed_once_and_taken_away(tmp_path: Path) -> None:
 
 
 def test_a_time_that_is_none_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(GaudiError, match="on_calendar is 'Sun 03:00', which is no time"):
+    with pytest.raises(GaudiError, match="on_calendar is 'Sun 03:00', which is not a time"):
         apply(SCHEDULE, Systemd(calendar=1), False, str(tmp_path))
     assert json.dumps(list(tmp_path.iterdir())) == "[]"
 

@@ -68,7 +68,9 @@ def test_a_node_is_released(path):
 
 def test_a_launch_is_told_why_and_how_it_ends(path):
     mark(path, "card 3 is to be replaced.")
-    with pytest.raises(GaudiError, match=r"^it is in quarantine since \S+Z: card 3 is to be replaced; return it by"):
+    with pytest.raises(
+        GaudiError, match=r"^it has been in quarantine since \S+Z: card 3 is to be replaced; return it with"
+    ):
         refuse_quarantined(path)
 
 
@@ -97,7 +99,7 @@ def test_an_owner_is_one_word(path, owner):
 
 @pytest.mark.parametrize("hours", [-1, 1e12])
 def test_an_end_that_cannot_be_meant_is_refused(path, hours):
-    with pytest.raises(GaudiError, match=r"^hours is \S+; give 0, which has no end, or up to 8760, which is a year\.$"):
+    with pytest.raises(GaudiError, match=r"^hours is \S+; give 0, which sets no limit, or up to 8760, one year\.$"):
         mark(path, hours=hours)
     assert not Path(path).exists()
 
@@ -106,7 +108,7 @@ def test_an_end_that_cannot_be_meant_is_refused(path, hours):
 def test_a_program_does_not_lift_what_a_person_has_set(path, state):
     mark(path, owner="anna")
     with pytest.raises(
-        GaudiError, match=r"^owner alerts: the quarantine, since \S+Z for card 3, is that of anna; leave"
+        GaudiError, match=r"^owner alerts: the quarantine, since \S+Z for card 3, belongs to anna; leave"
     ):
         lift(state, path, owner="alerts", outcome=HEALTHY)
     assert read_mark(path, NOW).owner == "anna"
@@ -117,11 +119,14 @@ def test_a_program_does_not_lift_what_a_person_has_set(path, state):
     ("outcome", "why"),
     [
         (None, "it has not been qualified; run qualify_nodes.yml"),
-        ({**HEALTHY, "time": "2026-11-25T03:12:44Z"}, "its last qualification ended before, at 2026-11-25T03:12:44Z"),
-        ({**HEALTHY, "state": "unhealthy", "reasons": ["card 3 is cold."]}, "says unhealthy: card 3 is cold. Mend it"),
+        ({**HEALTHY, "time": "2026-11-25T03:12:44Z"}, "its last qualification is older (2026-11-25T03:12:44Z"),
         (
-            {**HEALTHY, "state": "could_not_tell"},
-            "says could_not_tell: no reason given That is no fault, and it is not qualified: run qualify_nodes.yml",
+            {**HEALTHY, "state": "unhealthy", "reasons": ["card 3 is cold."]},
+            "says unhealthy: card 3 is cold. Repair it",
+        ),
+        (
+            {**HEALTHY, "state": "inconclusive"},
+            "says inconclusive: no reason given. That is not a fault, but it is not qualified: run qualify_nodes.yml",
         ),
         ({**HEALTHY, "stages": ["self_test", "compute"]}, "measured it alone, and links need two ends"),
     ],

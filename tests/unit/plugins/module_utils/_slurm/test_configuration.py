@@ -100,5 +100,5 @@ def test_our_file_is_known_by_whichever_name_its_directory_has(tmp_path: Path) -
 
 def test_names_that_cannot_be_read_are_refused_with_file_and_line(tmp_path: Path) -> None:
     found = read(tmp_path, "ClusterName=c\nNodeName=a[1- CPUs=2\n")
-    with pytest.raises(GaudiError, match=r"NodeName=a\[1- stands in .*slurm.conf line 2: .* cannot be read"):
+    with pytest.raises(GaudiError, match=r"NodeName=a\[1- in .*slurm.conf line 2: .* cannot be read"):
         found.nodes()

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a site's Slurm is told of its nodes, and what of the site's own stands in the way."""
+"""What a site's Slurm is told of its nodes, and what of the site's own is in the way."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_a_host_without_slurmd_is_none(tmp_path: Path) -> None:
     ],
 )
 def test_what_a_node_says_becomes_no_line_of_its_own(changes: dict[str, Any]) -> None:
-    with pytest.raises(GaudiError, match="which is no node of slurm_node_info"):
+    with pytest.raises(GaudiError, match="which is not a node from slurm_node_info"):
         node_from({**BOUND.as_result(), **changes})
 
 
@@ -108,12 +108,12 @@ def said(name: str, host: str) -> dict[str, Any]:
         (
             [said("gaudi08", "gaudi07")],
             {},
-            "nodes has 'gaudi08' by gaudi07, which is neither its name in the inventory",
+            "nodes has 'gaudi08' by gaudi07, which is neither its inventory name",
         ),
         (
             [said("gaudi08", "gaudi07.example.org")],
             {},
-            "set gaudi_slurm_node of gaudi07.example.org to its name in Slurm",
+            "set gaudi_slurm_node of gaudi07.example.org to it",
         ),
         ([said("gaudi07", "gaudi07")], {"gaudi07": "n7"}, "nodes has 'gaudi07' by gaudi07, which is neither"),
         ([said("10", "10.0.0.7")], {}, "nodes has '10' by 10.0.0.7, which is neither"),
@@ -141,7 +141,7 @@ def test_a_node_is_taken_by_its_name_without_the_domain_and_by_the_one_that_it_i
     [
         ({"interval": 0}, "interval is 0; give a number from 1 to 65535"),
         ({"interval": 70000}, "interval is 70000; give a number from 1 to 65535"),
-        ({"drain_share": 7.0}, "drain_share is 7; give a number from 0 to 1"),
+        ({"max_drained_fraction": 7.0}, "max_drained_fraction is 7; give a number from 0 to 1"),
         ({"task_prolog": "etc/prolog"}, "task_prolog is 'etc/prolog'; give the whole path"),
         ({"task_prolog": "/etc/prolog#1"}, "task_prolog is '/etc/prolog#1'; give the whole path"),
         ({"task_prolog": "/etc/pro log"}, "task_prolog is .* give the whole path"),
@@ -149,8 +149,8 @@ def test_a_node_is_taken_by_its_name_without_the_domain_and_by_the_one_that_it_i
         ({"configuration": "slurm.conf"}, "configuration is 'slurm.conf'; give the whole path"),
         ({"programs": "bin"}, "programs is 'bin'; give the whole path"),
         ({"venv": "/opt/a b"}, "venv is '/opt/a b'; give the whole path"),
-        ({"release": "1.24.1; id"}, "release is '1.24.1; id'; give a release, as 1.24.1"),
-        ({"node": "DEFAULT"}, "node is 'DEFAULT', which is no node's name in Slurm"),
+        ({"release": "1.24.1; id"}, "release is '1.24.1; id'; give a release, such as 1.24.1"),
+        ({"node": "DEFAULT"}, "node is 'DEFAULT', which is not a node name in Slurm"),
     ],
 )
 def test_what_slurm_would_read_otherwise_is_refused(tmp_path: Path, changed: dict[str, Any], sentence: str) -> None:
@@ -197,6 +197,21 @@ def test_a_controller_without_cards_has_the_configuration_and_no_check(tmp_path:
     assert not (tmp_path / "gaudi3_scale").exists()
 
 
+def test_a_site_with_a_check_of_its_own_has_none_of_ours(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    site.apply(health_check=False)
+    assert "HealthCheck" not in site.text("slurm/gaudi3_scale.conf")
+    assert not (tmp_path / "gaudi3_scale").exists()
+
+
+def test_a_node_that_is_not_to_drain_itself_only_logs(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    site.apply()
+    assert " --drain" in site.text("gaudi3_scale/slurm_health_check")
+    site.apply(drain=False)
+    assert " --drain" not in site.text("gaudi3_scale/slurm_health_check")
+
+
 def test_a_configless_node_has_the_check_alone(tmp_path: Path) -> None:
     result = apply(Options((BOUND,), "gaudi07", "1.24.1", 8), no_unit, False, str(tmp_path))
     assert result["configless"] and not result["reconfigure"]
@@ -210,14 +225,14 @@ def test_a_configless_node_has_the_check_alone(tmp_path: Path) -> None:
     [
         (
             "NodeName=gaudi[01-64] CPUs=160\n",
-            r"NodeName=gaudi\[01-64\] stands in .*slurm.conf line 3, and gaudi07 is to get",
+            r"NodeName=gaudi\[01-64\] is set in .*slurm.conf line 3, and gaudi07 gets",
         ),
-        ("nodename=gaudi06,gaudi07 CPUs=1\n", "NodeName=gaudi06,gaudi07 stands in"),
+        ("nodename=gaudi06,gaudi07 CPUs=1\n", "NodeName=gaudi06,gaudi07 is set in"),
         (
             "HealthCheckProgram = /usr/sbin/nhc # ours\n",
-            r"HealthCheckProgram=/usr/sbin/nhc stands in .* line 3; take it out",
+            r"HealthCheckProgram=/usr/sbin/nhc is set in .* line 3; remove it there",
         ),
-        ("GresTypes=gpu\n", "GresTypes=gpu stands in .* line 3; write GresTypes=gpu,hpu there"),
+        ("GresTypes=gpu\n", "GresTypes=gpu is set in .* line 3; write GresTypes=gpu,hpu there"),
     ],
 )
 def test_what_the_site_says_otherwise_is_refused_with_its_line_and_nothing_is_written(

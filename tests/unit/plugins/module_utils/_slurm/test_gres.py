@@ -92,7 +92,7 @@ def test_our_lines_have_the_site_s_name_and_type(tmp_path: Path) -> None:
 def test_cards_that_the_site_s_gres_conf_has_already_are_refused_with_their_line(line: str, tmp_path: Path) -> None:
     site = Site(tmp_path)
     (site.slurm / "gres.conf").write_text(f"include gaudi3_scale_gres.conf\n{line}\n")
-    with pytest.raises(GaudiError, match=r"Name=hpu stands in .*gres.conf line 2, and the cards of gaudi07 are to get"):
+    with pytest.raises(GaudiError, match=r"Name=hpu is set in .*gres.conf line 2, and the cards of gaudi07 get"):
         site.apply()
     assert not (site.slurm / "gaudi3_scale.conf").exists()
 
@@ -108,5 +108,5 @@ def test_a_continued_line_of_the_site_s_is_seen_whole(tmp_path: Path) -> None:
     assert "GresTypes" not in slurm_text(other, found)
     assert "Name=hpu File=" in gres_text(other)
     third = type(BOUND)("gaudi003", BOUND.processors, 8, FILES, 0)
-    with pytest.raises(GaudiError, match=r"slurm.conf line 6, and gaudi003 is to get its line"):
+    with pytest.raises(GaudiError, match=r"slurm.conf line 6, and gaudi003 gets its line"):
         slurm_text(Wanted((third,), "", 300, ""), found)

@@ -193,7 +193,7 @@ def test_two_files_that_could_be_meant_are_refused_and_an_option_decides(tmp_pat
             {"configuration": "/none/slurm.conf"},
             "gaudi_slurm_configuration is /none/slurm.conf, and there is no such file",
         ),
-        ({"programs_directory": "/none/bin"}, "gaudi_slurm_programs is /none/bin, which is no directory"),
+        ({"programs_directory": "/none/bin"}, "gaudi_slurm_programs is /none/bin, which is not a directory"),
     ],
 )
 def test_an_option_that_names_nothing_is_refused(given: dict[str, str], sentence: str, tmp_path: Path) -> None:

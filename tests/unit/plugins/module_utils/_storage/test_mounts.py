@@ -147,10 +147,10 @@ def test_what_belongs_to_others_is_left_alone(node: MountingNode, scratch: dict[
 
     place = Path(scratch["path"])
     (node.etc / "fstab").write_text(f"# a\nLABEL=x {place} xfs defaults 0 0\n")
-    assert f"stands in {node.etc}/fstab line 2" in refused()
+    assert f"is in {node.etc}/fstab line 2" in refused()
     (node.etc / "fstab").write_text("")
     node.unit(scratch["path"]).write_text("[Mount]\n")
-    assert "is not ours" in refused()
+    assert "was not created by this collection" in refused()
     node.unit(scratch["path"]).unlink()
     node.mount(scratch["path"], "xfs", "/dev/other")
     assert "/dev/other is mounted at" in refused()
@@ -165,7 +165,7 @@ def test_what_belongs_to_others_is_left_alone(node: MountingNode, scratch: dict[
     assert "leads to" in refused()
     place.unlink()
     tmp_path.chmod(0o777)
-    assert "can be written by others than root" in refused()
+    assert "can be written by users other than root" in refused()
     tmp_path.chmod(0o755)
     node.disks["/dev/nvme0n1"] = "ext4"
     assert "has ext4, and xfs is to be mounted" in refused() and "nothing is formatted" in refused()

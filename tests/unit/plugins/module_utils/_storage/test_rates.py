@@ -80,7 +80,7 @@ def test_memory_answers_nothing_and_nothing_is_laid_out() -> None:
 
 @pytest.mark.parametrize("text", ["", "nothing", "{}", told(1, error=28), told(1, runtime=0), '{"jobs": [1]}'])
 def test_what_is_no_answer_is_told_as_none(text: str) -> None:
-    with pytest.raises(GaudiError, match="fio did not tell what it measured"):
+    with pytest.raises(GaudiError, match="fio did not report its results"):
         parse(text, PHASE)
 
 
@@ -106,7 +106,7 @@ def test_a_fio_that_systemd_had_to_end_is_told_with_its_time_and_not_by_an_exit_
     times = iter([1000.0, 1068.0])
     node = Node(CommandResult(1, "", ""))
     with pytest.raises(
-        GaudiError, match="as nobody: fio had not ended after 67 s, and was ended; measure again, and see"
+        GaudiError, match="as nobody: fio did not finish within 67 s and was stopped; measure again, and check"
     ):
         measured(PHASE, USER, node.run, lambda: next(times))
     assert node.has_removed
@@ -120,7 +120,7 @@ def test_a_storage_that_takes_nothing_is_told(tmp_path: object) -> None:
 
 
 REFUSED = [
-    (PHASE, {"kind": "tmpfs"}, "is memory .tmpfs., and no storage"),
+    (PHASE, {"kind": "tmpfs"}, "is memory .tmpfs., not storage"),
     (PHASE, {"free": 1 << 29}, "has 512 MiB left, and 1.12 GiB are needed"),
     (Phase("write", "data", "n1", 2, 1 << 20, 1 << 20, 5), {}, "write a plain absolute path"),
     (Phase("write", "/d", "n1", 2, 1 << 10, 1 << 20, 5), {}, "less than one request of 1 MiB"),

@@ -48,7 +48,7 @@ def test_without_a_high_end_a_batch_goes_as_far_as_it_fits():
         ({"batch_size": {"low": 64, "high": 8}}, "begins at 64 and ends at 8; swap low and high"),
         (
             {"batchsize": [8]},
-            "gaudi_tune_space.batchsize is no parameter of the built-in trainer; use batch_size, ",
+            "gaudi_tune_space.batchsize is not a parameter of the built-in trainer; use batch_size, ",
         ),
         ({"batch_size": {"low": 0, "high": 8}}, "batch_size.low is 0; give a whole number of at least 1"),
         ({"batch_size": {"low": 8, "hihg": 9}}, "has 'hihg'; a range has low, high, step, log"),
@@ -90,7 +90,7 @@ def test_each_value_of_each_flag_is_judged_once():
         ({"A": "1"}, "gaudi_tune_flags.A is '1'; give a list"),
         ({"A": []}, "gaudi_tune_flags.A is []; give a list"),
         ({"A": [[1]]}, "gaudi_tune_flags.A has [1]; give texts"),
-        ({"A B": ["1"]}, "'A B', which is no name of a variable"),
+        ({"A B": ["1"]}, "'A B', which is not the name of a variable"),
         ({"A": ["1", 1]}, "lists '1' twice"),
     ],
 )

@@ -71,7 +71,8 @@ def test_a_sites_own_is_a_place(option: str, requirement: str, path: str) -> Non
 )
 def test_an_index_is_never_asked_for_it(option: str) -> None:
     with pytest.raises(
-        GaudiError, match=r"^node_library '.*' is no place of a wheel, .* on none; set bundled, the abs"
+        GaudiError,
+        match=r"^node_library '.*' is not the location of a wheel, .* is on no package index, .*; set bundled, the abs",
     ):
         wanted(option, [], VENV)
 
@@ -87,7 +88,7 @@ def test_extras_that_it_does_not_have_are_refused() -> None:
         GaudiError, match=r"^extras has 's4', which the node library 0.1.0 does not have; use of hf, s3\.$"
     ):
         refuse_extras(["s3", "s4"], ["s3", "hf"], "0.1.0")
-    with pytest.raises(GaudiError, match=r"^extras has 's3', and no node library is wanted; set bundled"):
+    with pytest.raises(GaudiError, match=r"^extras has 's3', but no node library is wanted; set bundled"):
         wanted("", ["s3"], VENV)
 
 
@@ -113,7 +114,7 @@ def test_it_is_brought_once_and_checked(tmp_path: Path) -> None:
 def test_another_file_than_the_one_that_was_told_is_refused(tmp_path: Path) -> None:
     source, digest = wheel(tmp_path)
     library = wanted(bundled(source.name, DIGEST), [], str(tmp_path / "venv"))
-    with pytest.raises(GaudiError, match=rf"brought to this node has the SHA-256 {digest}, not {DIGEST}; run again\.$"):
+    with pytest.raises(GaudiError, match=rf"copied to this node has the SHA-256 {digest}, not {DIGEST}; run again\.$"):
         have(library, str(source))
     assert not Path(f"{tmp_path}/venv.wheels").exists()
 

@@ -72,8 +72,8 @@ def answers(rc: int, stdout: str = "", stderr: str = "") -> Any:
         ("Killed\n", "Killed", "see the lines below"),
         (
             OTHER_FILE,
-            "sympy==1.14.0 from https://mirror.example.com/sympy-1.14.0.whl does not have the hash that it should",
-            "https://mirror.example.com/simple has another file than the one that is meant",
+            "sympy==1.14.0 from https://mirror.example.com/sympy-1.14.0.whl does not have the expected hash",
+            "https://mirror.example.com/simple has another file than the expected one",
         ),
         (
             WITHOUT_HASH,

@@ -68,12 +68,12 @@ def test_the_repositorys_directory_is_named_after_the_system(system: str, direct
     ("wrong", "sentence"),
     [
         ({"path": "venv"}, "path must be an absolute path"),
-        ({"path": "/opt"}, "path must be an absolute path of a directory of its own, not '/opt'"),
+        ({"path": "/opt"}, "path must be an absolute path of a dedicated directory, not '/opt'"),
         (
             {"requirements": ["lightning", "torch==2.13"]},
             r"must not name torch \('torch==2.13'\).*set release or pytorch",
         ),
-        ({"requirements": ["./dist/x.whl"]}, "names no package; write 'name', 'name==1.2' or 'name @ URL'"),
+        ({"requirements": ["./dist/x.whl"]}, "is not the name of a package; write 'name', 'name==1.2' or 'name @ URL'"),
     ],
 )
 def test_wrong_options_are_refused_by_name(wrong: dict[str, Any], sentence: str) -> None:

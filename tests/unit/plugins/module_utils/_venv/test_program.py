@@ -36,7 +36,7 @@ def test_what_a_file_says():
 
 @pytest.mark.parametrize("line", ["-i https://x", "--find-links /x", "-c pins.txt", "--trusted-host=x", "-r more.txt"])
 def test_where_packages_are_from_is_not_the_files_to_say(line):
-    with pytest.raises(GaudiError, match="where packages are from is the site's to say"):
+    with pytest.raises(GaudiError, match="the site sets where packages come from"):
         lines_of(f"einops\n{line}\n")
 
 

@@ -334,9 +334,7 @@ def test_an_index_gives_what_is_pinned_and_with_hashes_nothing_else(site: Site) 
         shutil.rmtree(site.venv)
 
     wrong = [pinned[0], f"depends==1.0 --hash=sha256:{digests['2.0']}"]
-    with pytest.raises(
-        GaudiError, match=r"depends==1.0 from \S+ does not have the hash that it should have; .* has another"
-    ):
+    with pytest.raises(GaudiError, match=r"depends==1.0 from \S+ does not have the expected hash; .* has another"):
         site.converge(requirements=["top==1.0"], pins=[*away, *wrong], hashes=True)
     with pytest.raises(GaudiError, match="all requirements must have their versions pinned with ==; give each package"):
         site.converge(requirements=["top==1.0"], pins=[*away, pinned[0]], hashes=True)
@@ -523,7 +521,7 @@ def test_a_site_s_bundle_is_all_that_pip_takes_from(signed: SignedSite, site: Si
 @pytest.mark.parametrize("what", ["wheel", "PyTorch", "manifest", "signature"])
 def test_a_file_that_was_changed_since_is_refused(signed: SignedSite, site: Site, what: str) -> None:
     files = {
-        "wheel": (signed.packages / "lightning-2.6.6-py3-none-any.whl", "does not have the hash that it should have"),
+        "wheel": (signed.packages / "lightning-2.6.6-py3-none-any.whl", "does not have the expected hash"),
         "PyTorch": (signed.archive, "has the sha256 .*, not "),
         "manifest": (site.www / MANIFEST, r"bundle\.json does not match its signature"),
         "signature": (site.www / SIGNATURE, r"bundle\.json does not match its signature"),
@@ -555,9 +553,9 @@ def test_a_bundle_without_the_archive_is_one_sentence(signed: SignedSite) -> Non
 
 def test_plain_http_is_for_hosts_that_were_named(site: Site) -> None:
     for option in ("packages_url", "index_url", "bundle_url"):
-        with pytest.raises(GaudiError, match=rf"^{option} has plain http to a\.example, .* in plain_http_hosts"):
+        with pytest.raises(GaudiError, match=rf"^{option} uses plain http to a\.example, .* in plain_http_hosts"):
             site.converge(**{option: "http://a.example/x"})
-    with pytest.raises(GaudiError, match=r"^requirements has plain http to a\.example"):
+    with pytest.raises(GaudiError, match=r"^requirements uses plain http to a\.example"):
         site.converge(requirements=["thing @ http://a.example/thing-1.0-py3-none-any.whl"])
     assert not site.venv.exists() and site.commands == []
 

@@ -33,7 +33,7 @@ class Slow:
     ) -> CommandResult:
         name = Path(argv[0]).name
         if name in self.late and timeout is not None:
-            return CommandResult(124, "", f"{argv[0]}: no end after {timeout} s")
+            return CommandResult(124, "", f"{argv[0]}: timed out after {timeout} s")
         if name == "python":
             return CommandResult(0, '\n{"version": "2.11.0", "devices": 8}', "")
         return self.smi(argv, timeout=timeout, env=env)

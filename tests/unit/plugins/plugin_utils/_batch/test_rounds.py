@@ -32,7 +32,7 @@ def test_one_of_each_kind_searches_and_the_others_verify_the_least():
     )
     assert asked == [("look", ["n1", "n2", "n3"]), (None, ["n1", "n3"]), (8, ["n2"])]
     assert [result["batch_size"] for result in results.values()] == [16, 8, 8]
-    assert shown == ["Searching on one node of each kind: n1, n3.", "n2 are verifying batch size 8."]
+    assert shown == ["Searching on one node of each kind: n1, n3.", "Verifying batch size 8 on n2."]
 
 
 def test_where_one_fails_the_next_of_its_kind_searches():

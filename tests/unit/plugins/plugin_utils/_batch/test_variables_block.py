@@ -31,7 +31,7 @@ def test_a_file_without_a_last_line_end_gets_one():
 @pytest.mark.parametrize(
     ("given", "text", "said"),
     [
-        ("s3://b/x.yml", "", "takes a file on the controller; name one."),
+        ("s3://b/x.yml", "", "so it must be a file on the controller; name one."),
         ("x.yml", "$ANSIBLE_VAULT;1.1;AES256\n61", "x.yml is encrypted; name another file, beside it."),
         ("x.yml", "'gaudi_training_batch_size' : 8\n", "sets gaudi_training_batch_size in a line of your own"),
     ],

@@ -135,6 +135,13 @@ def test_no_answer_of_the_upgrade_s_workflow_takes_the_canary_s_place() -> None:
     assert not {*canary["extra_data"]} & {one["variable"] for one in upgrade["survey_spec"]["spec"]}
 
 
+def test_templates_are_of_the_inventory_that_the_site_has() -> None:
+    given = objects(inventory="Cluster", inventory_source={"source": "scm"})
+    assert [one["name"] for one in given["controller_inventories"]] == ["Cluster"]
+    assert given["controller_inventory_sources"][0]["inventory"] == "Cluster"
+    assert {one["inventory"] for one in given["controller_templates"]} == {"Cluster"}
+
+
 def test_templates_tell_of_what_the_site_wants_to_know() -> None:
     given = objects(notifications=[{"name": "on-call", "notification_type": "webhook"}], notify_on=["error", "success"])
     one = given["controller_templates"][0]

@@ -148,7 +148,7 @@ def test_an_answer_that_cannot_be_meant_is_refused(name: str, value: object, sen
 
 
 def test_an_answer_to_no_question_is_refused() -> None:
-    with pytest.raises(GaudiError, match="no survey asks for gaudi_x_key; set it in the inventory, or take it out"):
+    with pytest.raises(GaudiError, match="no survey asks for gaudi_x_key; set it in the inventory, or remove it"):
         refuse_unasked([playbook("gaudi_x_name")], {"gaudi_x_key": "s"})
 
 

@@ -274,4 +274,4 @@ def test_a_pair_that_hangs_among_quick_ones_is_not_ok() -> None:
 def test_a_node_that_answers_no_more_leaves_its_partner_without_blame() -> None:
     found = measured(Late({}, gone=("d",)), {node: look(usable=(PORTS,)) for node in "abcdef"})
     assert {found[node].state for node in "cd"} == {"not measured"}
-    assert "d did not say how its ranks ended (no answer within 720 s)" in found["c"].reason
+    assert "d did not report how its ranks ended (no answer within 720 s)" in found["c"].reason

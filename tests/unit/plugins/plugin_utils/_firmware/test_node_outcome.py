@@ -46,7 +46,7 @@ def test_a_node_was_refused_until_writing_has_begun(
 
 def test_a_failure_without_words_points_to_its_task() -> None:
     assert failed({}, {}, {})["reason"] == "see the task that failed"
-    assert not_resumed({})["reason"] == "it could not be given back: see the task that failed"
+    assert not_resumed({})["reason"] == "it could not be resumed: see the task that failed"
 
 
 @pytest.mark.parametrize(

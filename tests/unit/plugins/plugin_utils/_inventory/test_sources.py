@@ -80,13 +80,13 @@ def test_maas_s_machines_are_those_that_are_deployed_and_have_the_tag() -> None:
             "n1 is a dl2q.24xlarge, which has Qualcomm cards and no Gaudi",
         ),
         ("terraform", state(aws("n1", "p4d.24xlarge")), "file has no server with Gaudi cards; known are dl1.24xlarge"),
-        ("terraform", [], "file is no state; write it by terraform show -json"),
-        ("terraform", {"values": {}}, "file is no state"),
-        ("terraform", state(aws("n1"), aws("n1")), "two servers are called n1; give each a name of its own"),
+        ("terraform", [], "file is not a Terraform state; create it with terraform show -json"),
+        ("terraform", {"values": {}}, "file is not a Terraform state"),
+        ("terraform", state(aws("n1"), aws("n1")), "two servers are called n1; give each a unique name"),
         ("terraform", state(aws("n1", private_ip=None)), "n1 has no address; start it"),
-        ("terraform", state(aws("{{ lookup('pipe', 'id') }}")), "is no name of a host"),
-        ("ibm_cloud", {"instances": []}, "file is no list of records"),
-        ("maas", [7], "file is no list of records"),
+        ("terraform", state(aws("{{ lookup('pipe', 'id') }}")), "is not a valid host name"),
+        ("ibm_cloud", {"instances": []}, "file is not a list of records"),
+        ("maas", [7], "file is not a list of records"),
         ("maas", [], "file has no server with Gaudi cards"),
     ],
 )
@@ -128,7 +128,7 @@ def test_five_hundred_nodes_are_read_at_once() -> None:
 )
 def test_an_address_is_no_word_that_ssh_takes_for_another_one(address: str) -> None:
     with pytest.raises(
-        GaudiError, match=r"^file: n1 has the address .*which is no name of a host and no address; correct"
+        GaudiError, match=r"^file: n1 has the address .*which is neither a host name nor an address; correct"
     ):
         read("terraform", state(aws("n1", private_ip=address)))
 

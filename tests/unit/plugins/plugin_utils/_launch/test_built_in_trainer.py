@@ -11,6 +11,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.built_in_trai
     refusal,
     typed,
     vocabulary_in,
+    without_manifest,
 )
 
 TEXT = BuiltInTrainer(text=["/srv/text", "/srv/more"])
@@ -67,8 +68,11 @@ def test_a_cpu_has_its_own_precision_unless_one_is_given():
     [
         (BuiltInTrainer(), "gaudi_training_text is empty; name files or directories with text on the hosts"),
         (BuiltInTrainer(text_upload="here"), "gaudi_training_text is empty"),
-        (BuiltInTrainer(data="/d", text=["t"]), "gaudi_training_data /d goes without gaudi_training_text"),
-        (BuiltInTrainer(data="/d", text_upload="t"), "gaudi_training_data /d goes without gaudi_training_text"),
+        (BuiltInTrainer(data="/d", text=["t"]), "gaudi_training_data /d cannot be combined with gaudi_training_text"),
+        (
+            BuiltInTrainer(data="/d", text_upload="t"),
+            "gaudi_training_data /d cannot be combined with gaudi_training_text",
+        ),
     ],
 )
 def test_nothing_to_train_on_is_one_sentence(trainer, said):
@@ -93,3 +97,11 @@ def test_the_probe_measures_copies_and_the_tokens_that_there_are():
 )
 def test_what_a_node_has_written_is_a_number_or_nothing(text, count):
     assert vocabulary_in(text) == count
+
+
+def test_tokens_that_nobody_described_are_one_sentence():
+    said = str(without_manifest("/data/books", "gaudi", "node1"))
+    assert said.startswith(
+        "gaudi_training_data /data/books: there is no /data/books.manifest.json that gaudi can read on "
+    )
+    assert "write one with gaudi3_scale data check --data /data/books, and copy it to every host" in said

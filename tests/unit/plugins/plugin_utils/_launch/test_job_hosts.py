@@ -87,5 +87,5 @@ def test_an_order_that_somebody_means_is_taken(hosts, listed, names):
 @pytest.mark.parametrize("names", [AWS, {f"aws_{name}" for name in AWS}, {"device_types", "is_virtual"}])
 def test_the_order_in_which_a_cloud_tells_its_servers_is_refused(names):
     said = order_refusal(JobHosts(["n2", "n1"], option=NAMED), ["n2", "x", "n1"], {"n1": names, "n2": names})
-    assert said.startswith(f"{NAMED} has the order in which the inventory's source has told its servers")
-    assert said.endswith("or name the hosts.")
+    assert said.startswith(f"{NAMED} is in the order in which the cloud returned its servers")
+    assert said.endswith("or list the hosts.")

@@ -101,7 +101,7 @@ def test_a_node_that_is_away_is_left_out_where_a_spare_is_there():
     reported, said = begin(nodes)
     assert reported["start"] == ["n1", "n3"]
     assert nodes.questions("started") == [("started", "n1"), ("started", "n3")]
-    assert said[-1] == "Going on without n2: it does not answer: No route to host"
+    assert said[-1] == "Continuing without n2: it does not answer: No route to host"
 
 
 def test_one_that_was_away_before_is_not_asked():

@@ -45,13 +45,13 @@ def test_without_a_spare_it_is_refused_and_named():
 
 def test_a_node_in_quarantine_is_never_left_out_in_silence():
     """Ranks and global batch are those of all hosts, so a launch shrinks only where the job says that it may."""
-    marked = {"failed": True, "msg": "it is in quarantine since 2026-11-25T03:12:44Z: card 3; return it."}
+    marked = {"failed": True, "msg": "it has been in quarantine since 2026-11-25T03:12:44Z: card 3; return it."}
     refused = launch_nodes(HOSTS, {"n1": WELL, "n2": marked, "n3": WELL})
-    assert refused["refusal"] == "n2: it is in quarantine since 2026-11-25T03:12:44Z: card 3; return it."
+    assert refused["refusal"] == "n2: it has been in quarantine since 2026-11-25T03:12:44Z: card 3; return it."
     for may in ({"spares": SPARES}, {"min_nodes": 2}):
         chosen = launch_nodes(HOSTS, answers(n2=marked), **may)
         assert chosen["refusal"] == ""
-        assert "it is in quarantine since" in chosen["left_out"]["n2"]
+        assert "it has been in quarantine since" in chosen["left_out"]["n2"]
 
 
 def test_too_few_spares_are_counted():

@@ -20,13 +20,13 @@ def test_files_that_are_named_come_with_it(tmp_path):
     (tmp_path / "more/deep.txt").write_text("d\n")
     assert requirements_text(tmp_path / "requirements.txt").split() == ["a", "c", "d", "b"]
     (tmp_path / "more/deep.txt").write_text("-r ../requirements.txt\n")
-    with pytest.raises(GaudiError, match=r"^requirements: \S+/requirements.txt names itself with -r"):
+    with pytest.raises(GaudiError, match=r"^requirements: \S+/requirements.txt includes itself with -r"):
         requirements_text(tmp_path / "requirements.txt")
     (tmp_path / "more/deep.txt").unlink()
     with pytest.raises(GaudiError, match=r"deep.txt cannot be read on the controller: No such file or directory"):
         requirements_text(tmp_path / "requirements.txt")
     (tmp_path / "more/deep.txt").write_bytes(b"\xff\xfe")
-    with pytest.raises(GaudiError, match="it is no UTF-8 text"):
+    with pytest.raises(GaudiError, match="it is not UTF-8 text"):
         requirements_text(tmp_path / "requirements.txt")
 
 

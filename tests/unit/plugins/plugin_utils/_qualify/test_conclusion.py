@@ -69,15 +69,15 @@ def test_what_is_more_than_a_twentieth_slower_is_named_and_still_used(rate: floa
 def test_a_baseline_of_another_release_is_told_and_not_compared() -> None:
     before = {**saved(qualified()), "release": "1.23.0"}
     found = held_against(qualified(slow_cards={("a", 0): 1.0}), before, 0.05)
-    assert "which is of release 1.23.0 and not 1.24.1; save a new one." in found["notes"][0]
+    assert "which was made with release 1.23.0 and not 1.24.1; save a new one." in found["notes"][0]
     assert not found["nodes"]["b"]["remarks"]
 
 
 @pytest.mark.parametrize("document", [None, [], {}, {"data": {}}, {"data": {"nodes": {"a": 1}}}, {"rows": []}])
 def test_a_baseline_is_made_of_a_qualification_and_of_nothing_else(document: Any) -> None:
-    with pytest.raises(GaudiError, match=r"q\.json is no report of qualify_nodes\.yml|has no figure"):
+    with pytest.raises(GaudiError, match=r"q\.json is not a report of qualify_nodes\.yml|has no figure"):
         baseline_of(document, "q.json")
-    with pytest.raises(GaudiError, match=r"b\.json is no baseline"):
+    with pytest.raises(GaudiError, match=r"b\.json is not a baseline"):
         taken_baseline(document, "b.json")
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.results import (
-    COULD_NOT_TELL,
     HEALTHY,
+    INCONCLUSIVE,
     UNHEALTHY,
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.conclusion import About, data_of
@@ -110,20 +110,20 @@ def test_a_slow_link_is_gone_round_and_named_at_both_ends() -> None:
 
 
 def test_of_two_nodes_alone_nobody_can_tell_whose_fault_it_is() -> None:
-    assert set(states(data(Fleet("a", "b", cut=[("a", "b")]))).values()) == {COULD_NOT_TELL}
+    assert set(states(data(Fleet("a", "b", cut=[("a", "b")]))).values()) == {INCONCLUSIVE}
 
 
 def test_nodes_that_are_held_or_do_not_answer_stop_nobody() -> None:
     fleet = Fleet(*NAMES, held={"b": "The cards are held by process 7 (python)."}, deaf=["e"])
     found = data(fleet)
-    assert states(found) == others(COULD_NOT_TELL, "b", "e")
+    assert states(found) == others(INCONCLUSIVE, "b", "e")
     assert "process 7" in found["left_out"]["b"] and "No route to host" in found["left_out"]["e"]
 
 
 def test_a_node_of_another_generation_is_measured_alone_and_not_with_the_others() -> None:
     fleet = Fleet(*NAMES, generations={"d": "gaudi2"})
     found = data(fleet)
-    assert states(found) == others(COULD_NOT_TELL, "d")
+    assert states(found) == others(INCONCLUSIVE, "d")
     assert "its cards are gaudi2, and those of most nodes gaudi3" in found["left_out"]["d"]
     assert found["nodes"]["d"]["stages"]["collectives"]["state"] == "passed"
     assert not [pair for pair in found["pairs"] if "d" in pair["nodes"]]
@@ -133,7 +133,7 @@ def test_without_following_the_tests_are_begun_and_nothing_is_claimed() -> None:
     fleet = Fleet(*NAMES)
     fleet.self_test = lambda _node: {**Fleet("a").self_test("a"), "state": "running"}  # type: ignore[method-assign]
     found = data(fleet, follow=False)
-    assert set(states(found).values()) == {COULD_NOT_TELL}
+    assert set(states(found).values()) == {INCONCLUSIVE}
     assert fleet.asked == []
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.results import (
-    COULD_NOT_TELL,
     HEALTHY,
+    INCONCLUSIVE,
     UNHEALTHY,
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.conclusion import About, data_of, kept_out
@@ -41,7 +41,7 @@ def others(state: str, *named: str) -> dict[str, str]:
 def test_three_of_five_healthy_nodes_that_are_late_are_not_condemned(job: str, stage: str) -> None:
     """As five nodes that share two cores were: their ranks had not ended within the limit."""
     found = data(Fleet(*NAMES, late={(job, node): "measuring" for node in "bcd"}))
-    assert states(found) == others(COULD_NOT_TELL, "b", "c", "d")
+    assert states(found) == others(INCONCLUSIVE, "b", "c", "d")
     assert {found["nodes"][node]["action"] for node in "bcd"} == {"again"}
     said = found["left_out"]["b"]
     assert f"its ranks had not ended when the 60 s of {OPTION} were over: they were measuring on b." in said
@@ -52,7 +52,7 @@ def test_three_of_five_healthy_nodes_that_are_late_are_not_condemned(job: str, s
     assert [found["nodes"][node]["stages"][stage]["state"] for node in "abc"] == ["passed", "unknown", "unknown"]
 
 
-@pytest.mark.parametrize(("took", "state", "action"), [(4.0, UNHEALTHY, "isolate"), (40.0, COULD_NOT_TELL, "again")])
+@pytest.mark.parametrize(("took", "state", "action"), [(4.0, UNHEALTHY, "isolate"), (40.0, INCONCLUSIVE, "again")])
 @pytest.mark.parametrize("job", [COMPUTE, NODE])
 def test_a_card_that_hangs_is_named_where_the_others_needed_a_small_part_of_its_time(
     job: str, took: float, state: str, action: str
@@ -66,13 +66,13 @@ def test_a_card_that_hangs_is_named_where_the_others_needed_a_small_part_of_its_
 @pytest.mark.parametrize("names", [("a",), ("a", "c")])
 def test_of_one_or_two_nodes_nobody_can_tell_whether_it_hangs(names: tuple[str, ...]) -> None:
     found = data(Fleet(*names, late={(NODE, names[-1]): "measuring"}))
-    assert states(found)[names[-1]] == COULD_NOT_TELL
+    assert states(found)[names[-1]] == INCONCLUSIVE
 
 
 @pytest.mark.parametrize("job", [COMPUTE, NODE])
 def test_ranks_that_load_their_libraries_from_slow_storage_are_no_fault_of_the_node(job: str) -> None:
     found = data(Fleet(*NAMES, late={(job, "c"): ""}))
-    assert states(found) == others(COULD_NOT_TELL, "c")
+    assert states(found) == others(INCONCLUSIVE, "c")
     assert f"300 s of {START_OPTION} were over: they had not started on c." in found["left_out"]["c"]
     assert f"with a larger {START_OPTION}" in found["left_out"]["c"]
 
@@ -81,8 +81,8 @@ def test_ranks_that_load_their_libraries_from_slow_storage_are_no_fault_of_the_n
 def test_a_node_that_answers_no_more_is_unknown_and_its_partners_are_not_accused(job: str) -> None:
     found = data(Fleet(*NAMES, gone={(job, "c")}))
     assert UNHEALTHY not in states(found).values()
-    assert states(found)["c"] == COULD_NOT_TELL
-    assert "c did not say how its ranks ended (no answer within 300 s); run it again" in found["left_out"]["c"]
+    assert states(found)["c"] == INCONCLUSIVE
+    assert "c did not report how its ranks ended (no answer within 300 s); run it again" in found["left_out"]["c"]
 
 
 def test_a_node_that_is_late_with_each_partner_is_bad_where_those_were_quick_with_others() -> None:
@@ -96,21 +96,21 @@ def test_a_node_whose_network_lets_no_rank_start_is_bad_since_they_start_alone()
     assert states(found) == others(UNHEALTHY, "c")
     # Without a stage of its own nobody can tell it from slow storage.
     alone = data(Fleet(*NAMES, late={(PAIR, "c"): ""}), stages=("pairs",))
-    assert states(alone) == others(COULD_NOT_TELL, "c")
+    assert states(alone) == others(INCONCLUSIVE, "c")
     assert START_OPTION in alone["left_out"]["c"] and alone["nodes"]["c"]["action"] == "again"
 
 
 @pytest.mark.parametrize("stage", ["", "started", "met", "measuring"])
 def test_where_every_pair_is_late_nobody_is_accused(stage: str) -> None:
     found = data(Fleet(*NAMES, late={(PAIR, node): stage for node in NAMES}))
-    assert set(states(found).values()) == {COULD_NOT_TELL}
+    assert set(states(found).values()) == {INCONCLUSIVE}
     assert {node["action"] for node in found["nodes"].values()} == {"again"}
     assert found["hosts"] == []
 
 
 def test_pairs_that_are_late_while_the_others_need_half_of_their_time_accuse_nobody() -> None:
     found = data(Fleet(*NAMES, late={(PAIR, "c"): "measuring"}, took=30.0))
-    assert states(found) == others(COULD_NOT_TELL, "c")
+    assert states(found) == others(INCONCLUSIVE, "c")
 
 
 class Busy(Fleet):
@@ -139,13 +139,13 @@ def test_ranks_whose_patience_with_the_others_is_over_have_said_nothing_of_their
     """b's ranks are late, and a's gave up on them; today's torch calls that an error of a."""
     fleet = Fleet("a", "b", "c", impatient={("qualify-training", "a")}, late={("qualify-training", "b"): "measuring"})
     found = data(fleet)
-    assert set(states(found).values()) == {COULD_NOT_TELL}
+    assert set(states(found).values()) == {INCONCLUSIVE}
     assert "The client socket has timed out" in found["left_out"]["a"]
 
 
 def test_a_training_that_is_late_accuses_nobody_and_names_its_option() -> None:
     found = data(Fleet(*NAMES, late={("qualify-training", "b"): "met"}))
-    assert set(states(found).values()) == {COULD_NOT_TELL}
+    assert set(states(found).values()) == {INCONCLUSIVE}
     assert f"the 600 s of {OPTION} were over: they had met on a, b, c, d, e." in found["left_out"]["a"]
 
 
@@ -167,14 +167,14 @@ def test_a_node_with_which_the_ring_hangs_is_named_where_the_ring_without_it_is_
     assert states(found) == others(UNHEALTHY, "d")
     assert "the all-reduce over the ring ended in 5 s without it, and failed with it" in found["left_out"]["d"]
     slow = data(Rings("d", took=30.0))
-    assert states(slow) == others(COULD_NOT_TELL, "d")
+    assert states(slow) == others(INCONCLUSIVE, "d")
     assert slow["nodes"]["d"]["action"] == "again"
 
 
 def test_a_ring_of_which_no_part_ends_in_time_accuses_nobody() -> None:
     fleet = Rings(longest=1)
     found = data(fleet)
-    assert set(states(found).values()) == {COULD_NOT_TELL}
+    assert set(states(found).values()) == {INCONCLUSIVE}
     # The first halving has shown it; nobody waits three times over for as many nodes.
     assert len(fleet.groups(RING)) <= 4
 
@@ -221,7 +221,7 @@ class Own(Fleet):
     def self_test(self, node: str) -> dict[str, Any]:
         answer = super().self_test(node)
         seconds, limit = self.tests[node]
-        why = [f"hl_qual had not ended after {limit:.0f} s, and was killed; run it again."] if limit else []
+        why = [f"hl_qual did not finish within {limit:.0f} s and was killed; run it again."] if limit else []
         state = {"state": "unknown", "limit": limit, "action": "isolate"} if limit else {}
         return {**answer, "tests": [{**answer["tests"][0], **state, "seconds": seconds, "reasons": why}]}
 
@@ -232,10 +232,10 @@ class Own(Fleet):
         # The others needed nothing of what is spare.
         ({"a": (61.0, 0.0), "b": (63.0, 0.0), "c": (240.0, 240.0)}, UNHEALTHY),
         # They needed most of it: the programs lie on slow storage.
-        ({"a": (200.0, 0.0), "b": (210.0, 0.0), "c": (240.0, 240.0)}, COULD_NOT_TELL),
-        ({"a": (61.0, 0.0), "b": (240.0, 240.0), "c": (240.0, 240.0)}, COULD_NOT_TELL),
-        ({"a": (61.0, 0.0), "c": (240.0, 240.0)}, COULD_NOT_TELL),
-        ({"c": (240.0, 240.0)}, COULD_NOT_TELL),
+        ({"a": (200.0, 0.0), "b": (210.0, 0.0), "c": (240.0, 240.0)}, INCONCLUSIVE),
+        ({"a": (61.0, 0.0), "b": (240.0, 240.0), "c": (240.0, 240.0)}, INCONCLUSIVE),
+        ({"a": (61.0, 0.0), "c": (240.0, 240.0)}, INCONCLUSIVE),
+        ({"c": (240.0, 240.0)}, INCONCLUSIVE),
         # A burn-in takes most of its limit by itself.
         ({"a": (14402.0, 0.0), "b": (14403.0, 0.0), "c": (14580.0, 14580.0)}, UNHEALTHY),
     ],
@@ -247,7 +247,7 @@ def test_a_test_of_the_node_s_own_that_had_not_ended_is_held_against_the_other_n
     assert states(found)["c"] == state
     assert states(found).get("a", HEALTHY) == HEALTHY
     assert found["nodes"]["c"]["action"] == ("isolate" if state == UNHEALTHY else "again")
-    assert "functional: hl_qual had not ended after" in found["left_out"]["c"]
+    assert "functional: hl_qual did not finish within" in found["left_out"]["c"]
 
 
 @pytest.mark.parametrize(
@@ -271,4 +271,4 @@ def test_what_a_node_claims_of_its_own_time_shows_no_limit_to_be_long_enough(cla
 
     reached_only = "reached" in claims
     found = data(Liars(*NAMES, late={(NODE, "c"): "measuring"}, took=4.0), stages=("collectives",))
-    assert states(found) == others(UNHEALTHY if reached_only else COULD_NOT_TELL, "c")
+    assert states(found) == others(UNHEALTHY if reached_only else INCONCLUSIVE, "c")

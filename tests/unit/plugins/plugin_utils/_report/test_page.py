@@ -110,3 +110,48 @@ def test_sections_are_tables_under_their_own_heading():
     page = read(sections=[section], rows=[{"node": "n1"}], columns=["node"])
     assert page.tags.count("table") == 2
     assert {"Group <1>", "kernel", "seen"} <= set(page.text)
+
+
+def test_each_heading_of_a_table_says_what_it_is_a_heading_of():
+    page = report_page("T", subtitle="", rows=[{"node": "n1", "W": 1234}], columns=["node", "W"])
+    assert '<th scope="col">node</th><th scope="col" class="number">W</th>' in page
+    assert '<td class="number">1,234</td>' in page
+
+
+def test_a_column_with_one_word_in_it_is_none_of_numbers():
+    page = report_page("T", subtitle="", rows=[{"v": 8}, {"v": "ok"}, {"v": None}], columns=["v"])
+    assert "<td>8</td>" in page and '<td class="good">ok</td>' in page and "<td>-</td>" in page
+
+
+@pytest.mark.parametrize(("first", "named"), [("gaudi-01", True), ("a line of a checklist, " * 3, False)])
+def test_names_stay_in_one_line_and_sentences_do_not(first, named):
+    page = report_page("T", subtitle="", rows=[{"asked": first}], columns=["asked"])
+    assert ('<table class="named">' in page) == named
+
+
+def test_a_command_in_a_sentence_is_code_and_what_is_half_marked_stays_as_it_is():
+    page = report_page("T", subtitle="", rows=[], columns=[], notes=["run `make <x>` now", "5 ` 6"])
+    assert "<li>run <code>make &lt;x&gt;</code> now</li><li>5 ` 6</li>" in page
+
+
+def test_paper_is_white_and_holds_the_whole_table():
+    page = report_page("T", subtitle="", rows=[], columns=[])
+    assert "@media screen and (prefers-color-scheme: dark)" in page
+    printed = page[page.index("@media print") :]
+    assert "color-scheme: light" in printed and ".wide { overflow: visible }" in printed
+
+
+@pytest.mark.parametrize(("columns", "paper"), [(8, "size: A4;"), (9, "size: A4 landscape;")])
+def test_a_wide_table_is_printed_on_paper_that_lies(columns, paper):
+    section = {"title": "S", "columns": [str(number) for number in range(columns)], "rows": [], "notes": []}
+    assert paper in report_page("T", subtitle="", rows=[], columns=["node"], sections=[section])
+
+
+def test_a_long_word_is_broken_and_two_numbers_are_no_thousand():
+    page = report_page("T", subtitle="", rows=[{"a": "x" * 40, "PFC": "0,1"}], columns=["a", "PFC"])
+    assert f'<td class="long">{"x" * 40}</td><td>0,1</td>' in page
+
+
+def test_a_long_path_goes_on_behind_a_slash():
+    page = report_page("T", subtitle="", rows=[{"a": "/var/lib/gaudi3_scale/jobs/demo/checkpoints"}], columns=["a"])
+    assert "<td>/<wbr>var/<wbr>lib/<wbr>gaudi3_scale/<wbr>jobs/<wbr>demo/<wbr>checkpoints</td>" in page

@@ -27,6 +27,11 @@ def test_what_a_terminal_obeys_is_gone(one):
     assert module_failure(GaudiError(f"a{one}b"))["msg"] in ("a b", "a\nb")
 
 
+def test_a_row_has_the_first_line_of_a_traceback():
+    (row,) = text_table([{"text": "ValueError: bad\nTraceback\n  File"}], ["text"]).splitlines()[2:]
+    assert row == "ValueError: bad …"
+
+
 @pytest.mark.parametrize("text", ["grün", "日本語", "step 3  loss 4.2000", "…", "é", "עברית"])
 def test_words_stay(text):
     assert one_line(text) == text

@@ -34,3 +34,20 @@ def test_no_rows_is_a_heading():
 )
 def test_cell_text(value, text):
     assert cell_text(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "column", "text"),
+    [
+        (315637, "tokens/s", "315,600"),
+        (588, "samples/s", "588"),
+        (2097152, "bytes", "2,097,152"),
+        (52000, "from step", "52,000"),
+        (29500, "port", "29500"),
+        (4096, "batch size", "4096"),
+        (2e7, "needed", "20,000,000"),
+    ],
+)
+def test_quantities_have_one_format_and_names_keep_their_digits(value, column, text):
+    assert cell_text(value, column) == text
+    assert text_table([{column: value}], [column]).splitlines()[-1].strip() == text

@@ -11,6 +11,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.benchmark_fa
     MEASURED,
     benchmark_fabric_kind,
 )
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.earlier_failure import NOT_KNOWN
 
 MIB = 1 << 20
 
@@ -80,7 +81,7 @@ def test_what_was_not_measured_and_what_failed_have_their_line_and_reason() -> N
     assert "charts" in report.options
     assert report.options["charts"] == []
     assert report.reasons == {"a": "a: no memory"}
-    assert "d: it was not measured; see the failed task above." in report.options["notes"]
+    assert f"d: it was not measured: {NOT_KNOWN}." in report.options["notes"]
 
 
 def test_what_was_known_says_since_when() -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.cap_power_kind import CAPPED, cap_power_kind
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.earlier_failure import NOT_KNOWN
 
 REFUSED = "watts (gaudi_power_watts) is 300, power outside the card's range"
 
@@ -44,14 +45,14 @@ def test_equal_cards_are_one_row_with_before_and_after():
 
 
 def test_a_card_that_did_not_take_it_has_a_row_and_a_sentence():
-    report = made(a=told(), b=told(odd=3, msg="1 of 8 cards did not take 600 W: card 3"))
+    report = made(a=told(), b=told(odd=3, msg="1 of 8 cards did not accept 600 W: card 3"))
     assert report.options["rows"][1:] == [
         {"node": "b", "card": "0-2, 4-7", "before": "850 W", "after": "600 W", "state": "ok"},
         {"node": "b", "card": "3", "before": "850 W", "after": "850 W", "state": "not taken"},
     ]
-    assert report.options["notes"][0] == "b: 1 of 8 cards did not take 600 W: card 3"
+    assert report.options["notes"][0] == "b: 1 of 8 cards did not accept 600 W: card 3"
     assert report.outcome["nodes"] == {"a": "ok", "b": "not taken"} and report.outcome["numbers"]["not_taken"] == 1
-    assert report.reasons == {"b": "1 of 8 cards did not take 600 W: card 3"}
+    assert report.reasons == {"b": "1 of 8 cards did not accept 600 W: card 3"}
 
 
 def test_what_no_node_can_mean_is_said_once():
@@ -65,7 +66,7 @@ def test_what_no_node_can_mean_is_said_once():
 def test_a_node_that_does_not_answer_is_not_called_capped():
     report = made(a={CAPPED: {"unreachable": True, "msg": "timed out"}}, b={})
     assert report.outcome["nodes"] == {"a": "unreachable", "b": "unreachable"}
-    assert report.reasons == {"a": "timed out", "b": "It was not reached; see the failed task above."}
+    assert report.reasons == {"a": "timed out", "b": f"It has no result: {NOT_KNOWN}."}
 
 
 def test_check_mode_says_what_would_be():

@@ -73,7 +73,7 @@ def test_a_line_says_ratio_interval_memory_and_loss():
     rows = report({"n1": result(verdict("bf16"))})["rows"]
     assert rows[0]["setting"] == "base"
     assert rows[1]["samples/s ratio"] == "1.100 (1.080 to 1.120)"
-    assert (rows[1]["memory"], rows[1]["loss"]) == ("2048 MiB (+50.0%)", "2.5 (+0.10%)")
+    assert (rows[1]["memory"], rows[1]["loss"]) == ("2,048 MiB (+50.0%)", "2.5 (+0.10%)")
 
 
 def test_a_node_that_failed_has_its_reason_and_the_others_their_rows():
@@ -106,9 +106,7 @@ def test_a_slow_node_is_named():
     results = {f"n{number}": result(verdict("bf16")) for number in range(1, 4)}
     results["n2"] = result(verdict("bf16"), rate=90.0)
     slow = [note for note in report(results)["notes"] if "is slow" in note]
-    assert slow == [
-        "n2 is slow: its base makes 10.0% fewer samples/s than the nodes' median; look at it with verify.yml"
-    ]
+    assert slow == ["n2 is slow: its base makes 10.0% fewer samples/s than the nodes' median; check it with verify.yml"]
 
 
 def test_a_failed_setting_is_a_word_in_the_chart():

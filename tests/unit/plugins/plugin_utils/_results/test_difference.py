@@ -57,7 +57,7 @@ def test_all_generations_are_compared_where_that_is_asked_for():
     assert report["notes"] == ["n2 differs from the majority of the 3 nodes in 2 fields."]
 
 
-@pytest.mark.parametrize(("results", "words"), [({"n2": LOST}, ["unreachable", "timed out"]), ({}, ["not looked at"])])
+@pytest.mark.parametrize(("results", "words"), [({"n2": LOST}, ["unreachable", "timed out"]), ({}, ["not inspected"])])
 def test_a_node_of_which_nothing_is_known_is_refused_in_a_sentence(results, words):
     with pytest.raises(GaudiError) as error:
         node_difference({"n1": plan(), **results}, "n2")

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from ansible_collections.gaudi3.scale.plugins.action.report import ARGUMENTS
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._play_outcome import play_outcome
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.earlier_failure import NOT_KNOWN
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.kinds import KINDS, Asked, Made
 from ansible_collections.gaudi3.scale.tests.unit.module_answers import probe_answer
 from ansible_collections.gaudi3.scale.tests.unit.planned_node import VIRGIN, plan
@@ -125,7 +127,7 @@ def test_a_job_that_nobody_knows_is_not_shown() -> None:
     with pytest.raises(GaudiError, match=near):
         made("training", asked, n1=absent, n2={})
     with pytest.raises(
-        GaudiError, match=r"lama: none of gaudi_training_hosts responded \(n1, n2\); see the failed task"
+        GaudiError, match=r"lama: none of gaudi_training_hosts responded \(n1, n2\)\. On each host it did not respond"
     ):
         made("training", asked, n1={"__gaudi_training_info": {"unreachable": True}}, n2={})
 
@@ -136,10 +138,25 @@ def test_a_verdict_has_a_line_a_host_and_the_columns_that_were_given() -> None:
         ("n1", "ok", 2.5),
         ("n2", "FAILED before preflight", 2.5),
     ]
-    assert reported.options["notes"][0] == "n2: it stopped there; see the failed task above."
+    assert reported.options["notes"][0] == f"n2: it stopped there: {NOT_KNOWN}."
     assert reported.outcome["nodes"] == {"n1": "ok", "n2": "FAILED before preflight"}
     assert reported.options["title"] == "Verdict"
     assert "nothing was changed" in made("verdict", check_mode=True, n1={}).options["title"]
+
+
+def test_a_run_over_one_layer_has_a_line_for_each_node():
+    """n2 failed in an earlier play, by what no layer has registered; n3 was never reached."""
+    host = {"gaudi_host_result": {}}
+    driver = {"gaudi_driver_result": {}}
+    given = {"failed": ["n2"], "verified": False}
+    reported = made("verdict", given, n1={**host, **driver}, n2=host, n3={})
+    assert [(row["node"], row["verdict"]) for row in reported.options["rows"]] == [
+        ("n1", "ok: host, driver"),
+        ("n2", "FAILED after host"),
+        ("n3", "FAILED before preflight"),
+    ]
+    assert set(reported.options["rows"][0]) & set(given) == set()
+    assert play_outcome(inventory=["n1", "n2", "n3"], **reported.outcome)["ok_nodes"] == ["n1"]
 
 
 def test_a_plan_tells_the_next_job_how_each_node_stands() -> None:
@@ -162,11 +179,11 @@ def test_a_plan_of_nothing_is_refused(hosts: dict[str, Any], refusal: str) -> No
 
 
 def test_a_node_that_nobody_knows_cannot_be_explained() -> None:
-    with pytest.raises(GaudiError, match=r"^Nothing is known about n9: it was not looked at"):
+    with pytest.raises(GaudiError, match=r"^Nothing is known about n9: it was not inspected"):
         made("explain_node", {"node": "n9"}, n1={"gaudi_upgrade_plan_result": plan()})
 
 
-def test_an_upgrade_names_its_release_and_each_nodes_reason() -> None:
+def test_an_upgrade_names_its_release_and_each_reason_once_with_its_nodes() -> None:
     kept = {"state": "failed", "release": "1.24.1", "from": "1.23.0", "reason": "no.\nmore"}
     well = {**kept, "state": "unchanged"}
     reported = made(
@@ -177,7 +194,7 @@ def test_an_upgrade_names_its_release_and_each_nodes_reason() -> None:
         n3={"gaudi_upgrade_result": well},
     )
     assert reported.options["title"] == "Upgrade to 1.24.1"
-    assert reported.options["notes"] == ["n1: no.", "n3: no."]
+    assert reported.options["notes"] == ["n1, n3: no."]
     assert reported.reasons == {"n1": "failed: no."}
     assert reported.outcome["nodes"] == {"n1": "failed", "n2": "not reached", "n3": "unchanged"}
     assert reported.outcome["words"] == {"release": "1.24.1"}

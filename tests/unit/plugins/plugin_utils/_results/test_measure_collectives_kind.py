@@ -37,7 +37,7 @@ def test_a_line_for_each_size_and_a_curve_for_each_collective() -> None:
         "collective": "all_reduce",
         "bytes": 32 * MIB,
         "calls": 400,
-        "time (us)": "2100",
+        "time (us)": "2,100",
         "algbw (GB/s)": "16",
         "busbw (GB/s)": "30",
         "verdict": "",
@@ -52,7 +52,7 @@ def test_a_line_for_each_size_and_a_curve_for_each_collective() -> None:
 def test_a_floor_counts_at_the_largest_size() -> None:
     report = made(LINES, {"all_reduce": 25.0, "broadcast": 20.0})
     assert [row["verdict"] for row in report.options["rows"]] == ["", "ok", "below 20"]
-    assert report.refusal == "broadcast carried 16 GB/s at 33554432 bytes, below the minimum of 20."
+    assert report.refusal == "broadcast carried 16 GB/s at 33,554,432 bytes, below the minimum of 20."
     assert report.outcome["nodes"] == {"a": "below its minimum", "b": "below its minimum"}
 
 

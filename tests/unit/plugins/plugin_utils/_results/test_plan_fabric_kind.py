@@ -88,7 +88,7 @@ def test_nodes_that_do_not_answer_are_planned_and_named() -> None:
     assert report.outcome["nodes"] == {"n1": "unreachable", "n2": "failed", "n3": "failed"}
     assert report.options["notes"] == [
         "n1: unreachable: timed out",
-        "n3: it was not looked at",
+        "n3: it was not inspected",
         "n2: lldpctl failed: not installed; check `systemctl status lldpd`.",
     ]
     assert len(section(report, "For the switches")["rows"]) == 4 * 24
@@ -98,7 +98,7 @@ def test_nodes_that_do_not_answer_are_planned_and_named() -> None:
 def test_a_node_that_lies_is_not_listened_to() -> None:
     lies = {**answer(1), "ports": [{"interface": "e" * 300, "module_id": 0, "number": 1, "link": True}]}
     report = made(n1=lies, n2=answer(97))
-    assert "n1 answered hpu_fabric_info with what it never says" in report.options["notes"][0]
+    assert "n1 answered hpu_fabric_info with an invalid result" in report.options["notes"][0]
     assert report.outcome["nodes"]["n1"] == "failed"
 
 

@@ -59,7 +59,7 @@ def test_a_well_fleet_is_one_table():
         "ports": "2/2",
         "driver": "1.24.1",
         "training": "llama",
-        "step": "1200",
+        "step": "1,200",
         "tokens/s": "52,000",
     }
     assert report.outcome["ok"] and report.outcome["numbers"] == {"watts": 904.0, "cards": 4}
@@ -92,7 +92,7 @@ def test_who_is_not_well_comes_first_with_what_to_run(bad, sentence):
 
 def test_of_whom_nothing_is_known_nobody_says_that_it_is_well():
     report = made(new={TOLD: {"samples": [], "time": NOW}}, gone={TOLD: {"unreachable": True}}, never={})
-    assert report.outcome["nodes"] == {"new": "not watched", "gone": "unreachable", "never": "unreachable"}
+    assert report.outcome["nodes"] == {"new": "not monitored", "gone": "unreachable", "never": "unreachable"}
     assert not report.outcome["ok"] and report.options["bars"] == []
 
 
@@ -122,7 +122,7 @@ def test_an_answer_of_whatever_kind_is_a_row_and_the_others_stay(answer, field):
     report = made(well=told(), bad={TOLD: answer})
     assert report.options["rows"][0] == {"node": "bad", "state": "unreadable"}
     assert report.options["rows"][1]["W"] == "452"
-    assert f"bad answered node_metrics_info with what it never says: {field}" in report.reasons["bad"]
+    assert f"bad answered node_metrics_info with an invalid result: {field}" in report.reasons["bad"]
     assert report.options["notes"][0] == f"bad: {report.reasons['bad']}"
     assert report.outcome["nodes"] == {"well": "ok", "bad": "unreadable"} and not report.outcome["ok"]
 

@@ -77,15 +77,15 @@ def test_variables_that_the_node_has_written_itself_are_dropped():
 @pytest.mark.parametrize(
     "best, said",
     [
-        ({"params": {**BEST["params"], "batch_size": LOOKUP}}, "batch_size is .*, which is no whole number"),
-        ({"params": {**BEST["params"], "batch_size": 128}}, "batch_size is 128, which is not from 8 to 64"),
-        ({"params": {**BEST["params"], "batch_size": 8.0}}, "batch_size is 8.0, which is no whole number"),
-        ({"params": {**BEST["params"], "batch_size": True}}, "batch_size is True, which is no whole number"),
-        ({"params": {**BEST["params"], "checkpointing": 1}}, "checkpointing is 1, which is none of its choices"),
-        ({"params": {**BEST["params"], "optimizer": "x"}}, "'optimizer' is no parameter of the study"),
+        ({"params": {**BEST["params"], "batch_size": LOOKUP}}, "batch_size is .*, which is not a whole number"),
+        ({"params": {**BEST["params"], "batch_size": 128}}, "batch_size is 128, which is not between 8 and 64"),
+        ({"params": {**BEST["params"], "batch_size": 8.0}}, "batch_size is 8.0, which is not a whole number"),
+        ({"params": {**BEST["params"], "batch_size": True}}, "batch_size is True, which is not a whole number"),
+        ({"params": {**BEST["params"], "checkpointing": 1}}, "checkpointing is 1, which is not one of its choices"),
+        ({"params": {**BEST["params"], "optimizer": "x"}}, "'optimizer' is not a parameter of the study"),
         ({"params": {"batch_size": 8}}, "accumulation is missing"),
-        ({"flags": {"PT_HPU_X": "2"}}, "PT_HPU_X is '2', which is none of its choices"),
-        ({"flags": {"LD_PRELOAD": "/tmp/x.so"}}, "'LD_PRELOAD' is no parameter of the study"),
+        ({"flags": {"PT_HPU_X": "2"}}, "PT_HPU_X is '2', which is not one of its choices"),
+        ({"flags": {"LD_PRELOAD": "/tmp/x.so"}}, "'LD_PRELOAD' is not a parameter of the study"),
     ],
 )
 def test_a_best_outside_of_the_space_is_refused_by_node_and_name(best, said):
@@ -111,7 +111,7 @@ def test_a_best_outside_of_the_space_is_refused_by_node_and_name(best, said):
     ids=lambda text: text[:12],
 )
 def test_what_is_no_report_is_one_sentence(report):
-    with pytest.raises(GaudiError, match=r"n1 answered gaudi3_scale.tune report with what it never .*: .* is "):
+    with pytest.raises(GaudiError, match=r"n1 answered gaudi3_scale.tune report with an invalid .*: .* is "):
         take(report)
 
 

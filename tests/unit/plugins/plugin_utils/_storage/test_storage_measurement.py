@@ -80,8 +80,8 @@ def test_files_are_removed_whatever_happens() -> None:
 def test_without_a_need_it_says_what_the_storage_would_do() -> None:
     said = answer(rates()[0], Needs(parameters=70e9))
     assert said.sentences == (
-        "feeds up to 1.5e+08 tokens/s of 4 bytes per token",
-        "a checkpoint of 7e+10 parameters (840 GB) is written in 2800 s",
+        "feeds up to 150,000,000 tokens/s of 4 bytes per token",
+        "a checkpoint of 70,000,000,000 parameters (840 GB) is written in 2,800 s",
     )
     assert said.missed == ()
 
@@ -91,7 +91,7 @@ def test_a_need_that_is_met_and_one_that_is_not() -> None:
     assert met.missed == () and "1.5 times over" in met.sentences[0]
     assert met.figures["checkpoint_seconds"] == pytest.approx(40)
     missed = answer(rates()[0], Needs(tokens_per_second=3e8, parameters=1e9, checkpoint_interval=30)).missed
-    assert missed[0].endswith("1.5e+08 can be read: cards would wait 50% of the time.")
+    assert missed[0].endswith("150,000,000 can be read: cards would wait 50% of the time.")
     assert "takes 40 s, and the next one is due after 30 s" in missed[1]
 
 
@@ -135,5 +135,5 @@ def test_the_table_has_each_node_and_all_together() -> None:
 
 def test_a_need_that_is_not_met_is_a_refusal() -> None:
     made = reported(rates()[0], Needs(tokens_per_second=1e12))
-    assert made.refusal.startswith("Data: 1e+12 tokens/s") and exit_code(made.cases or []) == 1
+    assert made.refusal.startswith("Data: 1,000,000,000,000 tokens/s") and exit_code(made.cases or []) == 1
     assert exit_code(reported(rates()[0], Needs()).cases or []) == 0

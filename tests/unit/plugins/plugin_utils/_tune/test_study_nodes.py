@@ -62,6 +62,6 @@ def test_each_node_that_did_not_work_is_named_with_its_reason():
 def test_a_lost_keeper_is_one_sentence_with_the_remedy():
     assert lost("llama", "") == ""
     assert lost("llama", "n1") == (
-        "Study llama is stored on n1, which did not respond or failed above; bring that node back, or "
+        "Study llama is stored on n1, which did not respond, or failed before; bring that node back, or "
         "choose another gaudi_tune_name."
     )

@@ -276,7 +276,7 @@ def ends(outcome, message=""):
         ),
         (
             "hang",
-            "no end after 30 s. Last output: step 1",
+            "timed out after 30 s. Last output: step 1",
             r"did not finish within 30 s.*\(step 1\); raise timeout",
         ),
         (

@@ -64,7 +64,7 @@ def test_parts_that_belong_together() -> None:
         ({"environment": {"FI_PROVIDER": "^efa,tcp"}}, "flags", ("FI_PROVIDER=^efa,tcp",)),
         ({"environment": {"HCCL_OVER_OFI": "0"}}, "flags", ("HCCL_OVER_OFI=0 keeps HCCL from the host's cards",)),
         ({"environment": {"NCCL_NET_PLUGIN": "ofi"}}, "flags", ("NCCL_NET_PLUGIN=ofi", "HCCL does not read")),
-        ({"unreadable": "/etc/x, line 3, is not read alike"}, "flags", ("line 3",)),
+        ({"unreadable": "/etc/x, line 3, is read differently"}, "flags", ("line 3",)),
     ],
 )
 def test_each_that_does_not_is_one_sentence(change: dict[str, Any], name: str, words: tuple[str, ...]) -> None:

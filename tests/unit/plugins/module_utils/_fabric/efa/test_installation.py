@@ -225,13 +225,13 @@ def test_a_run_that_was_cut_off_begins_anew_though_the_version_is_there(node: No
 
 def test_an_installer_that_does_not_do_what_it_says(node: Node) -> None:
     node.make(more="exit 0")
-    with pytest.raises(GaudiError, match="ended with 0 and left none; its last lines are: it said nothing"):
+    with pytest.raises(GaudiError, match="exited with 0 but left none; its last lines are: it printed nothing"):
         node.converge()
 
 
 def test_an_installer_that_takes_too_long(node: Node) -> None:
     def slow(argv: Sequence[str], **_more: Any) -> CommandResult:
-        return CommandResult(124, "", "sh: no end after 5 s") if argv[0] == "sh" else CommandResult(1, "", "")
+        return CommandResult(124, "", "sh: timed out after 5 s") if argv[0] == "sh" else CommandResult(1, "", "")
 
     wishes = EfaOptions("1.21.3", timeout=5.0, **node.given)
     with pytest.raises(GaudiError, match=r"did not finish within 5 s \(gaudi_fabric_efa_timeout\)"):
@@ -278,7 +278,7 @@ def private(tmp_path: Path) -> Path:
 def test_a_wrong_checksum_leaves_nothing(node: Node, tmp_path: Path) -> None:
     wrong = "sha256:" + "0" * 64
     found = node.given["checksum"].partition(":")[2]
-    with pytest.raises(GaudiError, match=f"has the sha256 {found}, and checksum says {wrong[7:]}"):
+    with pytest.raises(GaudiError, match=f"has the sha256 {found}, but checksum is {wrong[7:]}"):
         node.converge(checksum=wrong)
     assert node.calls == [] and node.state() == []
 

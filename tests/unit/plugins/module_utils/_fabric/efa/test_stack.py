@@ -120,7 +120,7 @@ def test_an_environment_file_that_cannot_be_read_is_a_finding(tmp_path: Path) ->
     node = Node(tmp_path)
     node.file("environment", "FI_PROVIDER=$(reboot)\n")
     stack = vars(node.read())
-    assert stack["unreadable"].startswith(f"{tmp_path}/environment, line 1, is not read alike")
+    assert stack["unreadable"].startswith(f"{tmp_path}/environment, line 1, is read differently")
     assert stack["environment"] == {}
 
 

@@ -74,7 +74,7 @@ FAULTS: list[tuple[Callable[[Ports], object], dict[str, str]]] = [
     ),
     (
         lambda ports: change(ports, ("n2", 23), heard=2),
-        {"n2 e7d19 hears 2 LLDP neighbors; look for a hub or a bridge between.": "several neighbors"},
+        {"n2 e7d19 hears 2 LLDP neighbors; look for a hub or a bridge in between.": "several neighbors"},
     ),
     (
         lambda ports: swap(ports, ("n1", 0), ("n1", 3)),

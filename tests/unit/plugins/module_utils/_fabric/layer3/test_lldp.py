@@ -76,8 +76,8 @@ def test_words_are_bounded_and_obeyed_by_no_terminal() -> None:
     ("result", "sentence"),
     [
         (CommandResult(1, "", "unable to connect to socket"), "lldpctl failed: unable to connect to socket; check"),
-        (CommandResult(0, "[" * 100, ""), "lldpctl answered what cannot be read: it nests deeper than 64 levels"),
-        (CommandResult(0, "[]", ""), "lldpctl answered what cannot be read: it is no JSON object"),
+        (CommandResult(0, "[" * 100, ""), "lldpctl's output cannot be read: it nests deeper than 64 levels"),
+        (CommandResult(0, "[]", ""), "lldpctl's output cannot be read: it is not a JSON object"),
     ],
 )
 def test_a_daemon_that_does_not_answer(result: CommandResult, sentence: str) -> None:
@@ -113,7 +113,7 @@ def test_addresses_in_descriptions(description: str, found: Announced | None) ->
         ("no-alert 10.200.10.2/32", "has the mask /32 where a cable has /30 or /31"),
         ("no-alert 10.200.10.3/30", "announces the network's own address"),
         ("no-alert 10.200.10.0/30", "announces the network's own address"),
-        ("no-alert 10.200.300.2/30", "announces what is no address"),
+        ("no-alert 10.200.300.2/30", "announces something that is not an address"),
         ("10.0.0.2/30 10.0.0.6/30", "announces more than one address"),
         ("uplink to core", "has no address; set one as 'no-alert 10.200.10.2/30'"),
     ],

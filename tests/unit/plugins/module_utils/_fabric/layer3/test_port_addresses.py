@@ -38,7 +38,7 @@ def neighbors(**descriptions: str) -> list[Neighbor]:
 
 
 ADDRESSES = {"e0d17": 2, "e0d20": 6, "e0d21": 10, "e1d5": 14, "e1d8": 18, "e1d9": 22}
-ON = "e0d17 hangs on leaf1 on-e0d17, which announces 10.200.0"
+ON = "e0d17 is connected to leaf1 on-e0d17, which announces 10.200.0"
 SAID = {name: f"no-alert 10.200.0.{last}/30" for name, last in ADDRESSES.items()}
 
 
@@ -85,7 +85,12 @@ def test_what_the_switch_says_as_planned_is_nothing_to_say() -> None:
         ),
         (
             {"e0d20": "no-alert 10.200.0.6/31"},
-            ["e0d20 hangs on leaf1 on-e0d20, which announces 10.200.0.6/31; its mask has to be /30: correct it there."],
+            [
+                (
+                    "e0d20 is connected to leaf1 on-e0d20, which announces 10.200.0.6/31; its mask has to be /30: "
+                    "correct it there."
+                )
+            ],
         ),
     ],
 )

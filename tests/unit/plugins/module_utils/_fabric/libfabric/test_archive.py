@@ -78,14 +78,14 @@ def test_what_leads_out_is_refused(tmp_path: Path, members: Sequence[File]) -> N
 
 def test_what_is_no_archive_is_named(tmp_path: Path) -> None:
     (tmp_path / "login.html").write_text("<html>", encoding="utf-8")
-    with pytest.raises(GaudiError, match=r"/login\.html is no tar archive that can be unpacked; correct archive\.$"):
+    with pytest.raises(GaudiError, match=r"/login\.html is not a tar archive that can be unpacked; correct archive\.$"):
         unpack(str(tmp_path / "login.html"), str(tmp_path), "archive")
 
 
 def test_two_directories_at_the_top_are_no_sources(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / "to" / name).mkdir(parents=True)
-    with pytest.raises(GaudiError, match=r"a\.tar has not one directory at its top"):
+    with pytest.raises(GaudiError, match=r"a\.tar does not have exactly one top-level directory"):
         only_directory(str(tmp_path / "to"), "a.tar", "archive")
 
 

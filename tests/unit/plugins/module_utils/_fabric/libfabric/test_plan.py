@@ -54,13 +54,16 @@ def test_what_can_be_meant(change: Mapping[str, Any]) -> None:
             {"archive": "libfabric.tar"},
             "gaudi_fabric_libfabric_archive is 'libfabric.tar'; give a URL, or the absolute",
         ),
-        ({"archive": "http://mirror.example.com/l.tar"}, "gaudi_fabric_libfabric_archive has plain http to"),
+        ({"archive": "http://mirror.example.com/l.tar"}, "gaudi_fabric_libfabric_archive uses plain http to"),
         ({"wrapper_archive": "/w.tar"}, "gaudi_fabric_ofi_wrapper_checksum is ''"),
         ({"archive": "", "wrapper_archive": "/w.tar"}, "gaudi_fabric_ofi_wrapper_archive is given without"),
         ({"version": "1.19.1"}, "gaudi_fabric_libfabric_version is 1.19.1, and HCL with Gaudi Direct needs 1.20.0"),
         ({"version": "1.16.0", "gaudi_direct": False}, "and HCL needs 1.16.1 or newer"),
         ({"version": "main"}, "gaudi_fabric_libfabric_version is 'main'; give the version"),
-        ({"configure": ["; reboot"]}, "gaudi_fabric_libfabric_configure has '; reboot', which is no word of configure"),
+        (
+            {"configure": ["; reboot"]},
+            "gaudi_fabric_libfabric_configure has '; reboot', which is not an option of configure",
+        ),
         ({"build_packages": ["gcc;"]}, "packages must have names of packages"),
     ],
 )

@@ -237,5 +237,5 @@ def test_without_a_driver_nothing_is_there(tmp_path: Path) -> None:
 def test_an_environment_file_that_is_none_is_named(tmp_path: Path) -> None:
     tree = Tree(tmp_path)
     tree.environment.write_text("export A=1\n", encoding="utf-8")
-    with pytest.raises(GaudiError, match="environment, line 1, is not read alike"):
+    with pytest.raises(GaudiError, match="environment, line 1, is read differently"):
         tree.read()

@@ -166,7 +166,7 @@ def test_for_dnf_the_packages_are_signed(debian: Path) -> None:
         ({"url": "mirror.example.com"}, "gaudi_fabric_ofed_repository must be a URL"),
         (
             {"url": "http://mirror.example.com/doca"},
-            "gaudi_fabric_ofed_repository has plain http to",
+            "gaudi_fabric_ofed_repository uses plain http to",
         ),
         ({"key_url": ""}, "gaudi_fabric_ofed_key_url is empty"),
         ({"key_fingerprint": "ABCD"}, "gaudi_fabric_ofed_key_fingerprint must be a whole fingerprint"),

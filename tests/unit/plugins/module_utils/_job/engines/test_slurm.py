@@ -237,7 +237,7 @@ def test_a_file_that_has_to_be_there_ends_the_node(batch):
 
 def test_a_node_that_is_not_meant_ends_the_job(batch):
     assert batch.run(JOB, NODE="n5") == 1
-    assert "n5 is none of the hosts of this job" in Path(batch.paths.batch_agent_log).read_text()
+    assert "n5 is not a host of this job" in Path(batch.paths.batch_agent_log).read_text()
 
 
 def test_on_any_nodes_the_first_of_slurms_list_holds_rank_0(batch):

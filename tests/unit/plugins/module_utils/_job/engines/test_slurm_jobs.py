@@ -105,7 +105,7 @@ def test_another_account_submits_as_itself(script):
             CommandResult(1, "", "sbatch: error: Access denied by authentication"),
             "Slurm does not let this user do that",
         ),
-        (CommandResult(0, "Submitted\n", ""), "sbatch did not tell the job's number but 'Submitted'"),
+        (CommandResult(0, "Submitted\n", ""), "sbatch did not report the job's number but 'Submitted'"),
     ],
 )
 def test_a_job_that_is_not_taken_is_one_sentence(script, result, said):

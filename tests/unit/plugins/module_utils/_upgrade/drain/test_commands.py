@@ -154,7 +154,7 @@ def test_a_command_that_cannot_be_run_is_named(site: Site, command: str, said: s
 
 def test_a_slow_command_is_ended(site: Site) -> None:
     result = site.call("drained", drain_command=["sleep", "30"], timeout=0.2)
-    assert "ended with status 124 (sleep: no end after 0.2 s)" in result["msg"]
+    assert "ended with status 124 (sleep: timed out after 0.2 s)" in result["msg"]
 
 
 def test_a_command_without_effect_is_told(site: Site) -> None:
@@ -166,7 +166,7 @@ def test_an_unreadable_note_stops_before_anything(site: Site) -> None:
     site.mark.write_text("{")
     for state in ("drained", "resumed"):
         result = site.call(state)
-        assert f"{site.mark} cannot be read as our note of a drain" in result["msg"]
+        assert f"{site.mark} cannot be read as this collection's record of a drain" in result["msg"]
     assert not site.reason.exists()
 
 

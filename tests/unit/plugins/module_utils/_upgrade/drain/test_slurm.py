@@ -223,7 +223,7 @@ def test_jobs_that_outlive_the_wait_are_named_and_our_drain_stays() -> None:
         drain(slurm, wait=60, poll=7)
     assert str(caught.value) == (
         "node2 still runs 1 job: 6 (operator, llama | 70b) after 60 s; our drain stays, so it gets no new jobs:"
-        " run this again to wait on, or give it back with state=resumed."
+        " run this again to wait on, or resume it with state=resumed."
     )
     assert (caught.value.facts["state"], caught.value.facts["changed"]) == ("draining", True)
     assert len(slurm.updates) == 1
@@ -231,7 +231,7 @@ def test_jobs_that_outlive_the_wait_are_named_and_our_drain_stays() -> None:
 
 def test_a_drain_that_is_lifted_meanwhile_is_told() -> None:
     slurm = FakeSlurm(("allocated.txt", BUSY), ("draining.txt", BUSY), ("allocated.txt", BUSY))
-    with pytest.raises(GaudiError, match="Somebody took node2 back into service"):
+    with pytest.raises(GaudiError, match="Somebody resumed node2"):
         drain(slurm, wait=60)
 
 

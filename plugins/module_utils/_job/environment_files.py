@@ -9,16 +9,22 @@ systemd reads a unit's environment files as root and follows what it finds there
 from __future__ import annotations
 
 import contextlib
+import os
 import pwd
 from typing import Mapping, NamedTuple, Sequence
 
 from .._errors import GaudiError
-from .._job.paths import JobPaths
-from .._job.plan import Job
-from .._job.variable_file import is_of_others, variable_text
+from .._node.account_directory import acting_as
 from .._node.environment_file import parse
 from .._node.job_user import account
+from .._node.path_writers import is_roots
+from .._node.regular_file import open_regular
 from .._node.rendered_files import WantedFile
+from .paths import JobPaths
+from .plan import Job
+
+# More than any environment has room for (execve(2): 2 MiB of arguments and environment).
+LARGEST = 1 << 20
 
 
 class VariableFile(NamedTuple):
@@ -50,17 +56,31 @@ def read_files(job: Job) -> list[VariableFile]:
     except GaudiError:
         # Only a check of a node that is not set up comes so far.
         return []
-    return [_read(named, owner) for named in job.environment_files]
+    return [read_file(named, owner) for named in job.environment_files]
 
 
-def _read(named: str, owner: pwd.struct_passwd) -> VariableFile:
+def read_file(named: str, owner: pwd.struct_passwd) -> VariableFile:
+    """The file, read as root only where nobody else can put another one there.
+
+    Where an account may change it, root reads it with no more rights than ``owner`` has; also where that is a third
+    account: it could put a link there to what root alone may read.
+    """
     path = named.removeprefix("-")
     # Asked before it is read: what root alone may write stays so, and all else is read as the account.
-    is_theirs = is_of_others(path, owner)
+    is_of_others = owner.pw_uid not in (0, os.geteuid()) and not is_roots(path)
+    rights = acting_as(owner) if is_of_others else contextlib.nullcontext()
     try:
-        return VariableFile(named, is_theirs, variable_text(path, owner))
-    except GaudiError as refusal:
-        return VariableFile(named, is_theirs, refusal=refusal)
+        with rights, open_regular(os.path.realpath(path)) as stream:
+            data = stream.read(LARGEST + 1)
+    except FileNotFoundError:
+        return VariableFile(named, is_of_others)
+    except OSError as error:
+        why = f"cannot be read as {owner.pw_name}: {error.strerror}; let that account read it."
+        return VariableFile(named, is_of_others, refusal=GaudiError(f"environment_files: {path} {why}"))
+    if len(data) > LARGEST:
+        why = f"has more than {LARGEST} bytes; name a file of variables."
+        return VariableFile(named, is_of_others, refusal=GaudiError(f"environment_files: {path} {why}"))
+    return VariableFile(named, is_of_others, data.decode("utf-8", "surrogateescape"))
 
 
 def copies_of(files: Sequence[VariableFile], paths: JobPaths) -> dict[str, WantedFile | None]:
@@ -76,13 +96,7 @@ def copies_of(files: Sequence[VariableFile], paths: JobPaths) -> dict[str, Wante
     return copies
 
 
-def unit_files(job: Job, copies: Mapping[str, WantedFile | None]) -> list[str]:
-    """What the unit names, in the order of the job's: the last file that has a variable wins."""
-    named = [(path, copies[path]) if path in copies else (path, path) for path in job.environment_files]
-    return [found.path if isinstance(found, WantedFile) else found for _path, found in named if found is not None]
-
-
-def settings_in(files: Sequence[VariableFile]) -> dict[str, Setting]:
+def settings_in(files: Sequence[VariableFile]) -> Mapping[str, Setting]:
     """The variables of the files, each from the last one that has it."""
     found: dict[str, Setting] = {}
     for file in files:
@@ -91,13 +105,3 @@ def settings_in(files: Sequence[VariableFile]) -> dict[str, Setting]:
             values = parse(file.text or "", file.path)
             found.update({name: Setting(value, file.is_of_others) for name, value in values.items()})
     return found
-
-
-def settings_of_files(job: Job) -> dict[str, str]:
-    """The values of the variables of the job's environment files."""
-    return {name: setting.value for name, setting in settings_in(read_files(job)).items()}
-
-
-def setting_of_files(job: Job, name: str) -> str | None:
-    """A variable's value from the last of the job's environment files that has it; None where none has."""
-    return settings_of_files(job).get(name)
