@@ -47,7 +47,7 @@ class ActionModule(NodeModule):
         options = self.validate_argument_spec(argument_spec=ARGUMENTS)[1]
         roles = specified_here(self)
         try:
-            # As a person means it who is in a folder of his own; the playbook's is the collection's.
+            # Relative to where ansible-playbook was started, as the operator means it, not to the playbook's folder.
             here = Path(options["file"])
             text = requirements_text(here if here.is_file() else Path(self._find_needle("files", options["file"])))
             lines = lines_of(text)

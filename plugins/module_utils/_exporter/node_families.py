@@ -44,7 +44,7 @@ def node_families(kernel_root: str, flags: str, qualification: str, quarantine: 
     )
     yield Family(
         "gaudi_node_quarantined",
-        ("1 if the node is in quarantine and gets no new training."),
+        "1 if the node is in quarantine and gets no new training.",
         (Sample(_quarantined(quarantine)),),
     )
     yield from _qualification(Files(qualification))
