@@ -13,6 +13,7 @@ version_added: "1.0.0"
 description:
   - Reads cards, driver, firmware, temperatures, memory, ECC errors and links, the cards' PCIe, the clock, and what
     Slurm counts as memory, and asks the training venv's torch.
+  - Warns where the kernel, C(hl-smi) and HLML disagree about a card, and where a card's clock is reduced.
   - Fails with every reason at once, each as an error message that says what to do.
 options:
   release:
@@ -34,6 +35,13 @@ options:
     description: Most memory in MiB that may be in use on a card while no job runs.
     type: int
     default: 1024
+  replaced_rows_limit:
+    description:
+      - Most memory rows of one card that may have been replaced. V(0) accepts any number.
+      - No limit is published. V(32) is what HLML, the vendor's library, can list of a card (its wrapper habana-pyhlml).
+      - A row that waits to be replaced is always a failure, since a reset of the card is due.
+    type: int
+    default: 32
   firmware:
     description:
       - The SPI firmware that all cards have to have, for example V(1.22.0-fw-61.3.2-sec-3).
@@ -298,6 +306,7 @@ def main() -> None:
             "cards": {"type": "int", "required": True},
             "temperature_limit_c": {"type": "int"},
             "idle_memory_mib": {"type": "int", "default": 1024},
+            "replaced_rows_limit": {"type": "int", "default": 32},
             "firmware": {"type": "str"},
             "external_links": {"type": "bool"},
             "node_count": {"type": "int", "default": 2},

@@ -35,6 +35,8 @@ LOCK = "/run/gaudi3_scale_hlml.lock"
 MOST_BYTES = 1 << 20
 # What would make the dynamic linker take something else.
 _LINKER = dict.fromkeys(("LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT"), "")
+# How the reason begins where no release of the vendor's has put the library there.
+NOT_INSTALLED = "HLML is not installed"
 # What it says where it has nothing to say.
 _NOTHING = frozenset({"", "n/a", "unknown", "not supported"})
 # What comes before the first question.
@@ -70,6 +72,12 @@ class HlmlCard:
         mask = self.number("throttle_reasons")
         return None if mask is None else tuple(name for name, bit in THROTTLING.items() if mask & bit)
 
+    @property
+    def throttle_counters(self) -> dict[str, int]:
+        """The counters of the time in which that kept it low, by reason, of those that are known."""
+        counters = {reason: self.number(f"throttled_by_{reason}") for reason in THROTTLING}
+        return {reason: count for reason, count in counters.items() if count is not None}
+
     def text(self, name: str) -> str | None:
         """The text; None where it is not known."""
         value = self.answers[name].value if name in self.answers else None
@@ -104,7 +112,7 @@ def ask_hlml(
     # Its address is asked of each card, whatever else is.
     asked = tuple(dict.fromkeys((*(one for one in OF_CARD if one.function == IDENTITY), *fields)))
     if not path:
-        return _untold("", addresses, asked, f"HLML is not installed: there is no {libraries[0]}")
+        return _untold("", addresses, asked, f"{NOT_INSTALLED}: there is no {libraries[0]}")
     refusal = _refusal(path)
     if refusal:
         return _untold(path, addresses, asked, refusal)

@@ -77,6 +77,16 @@ def card_families(readings: Sequence[CardReading], energy: Mapping[str, Energy],
         ),
     )
     yield Family(
+        "gaudi_card_throttle_counter_total",
+        "The card's own counter of the time in which that was so, in its own unit, since the driver was loaded.",
+        tuple(
+            Sample(count, {**_slot(one), "reason": reason})
+            for one in readings
+            for reason, count in one.throttle_counters.items()
+        ),
+        COUNTER,
+    )
+    yield Family(
         "gaudi_card_replaced_rows_total",
         "Rows of the memory that were replaced, ever.",
         tuple(

@@ -9,7 +9,8 @@ what it did not say is None. HLML, the library below it, is asked where it did, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from .._cards.accel_sysfs import AccelDevice, PciCard, accel_devices, attribute, pci_cards
@@ -29,7 +30,7 @@ FIELDS = (
 )
 OF_HLML = named(
     *("energy", "throttle_reasons", "rows_replaced_single", "rows_replaced_double", "rows_pending"),
-    *("power_least_limit", "power_most_limit"),
+    *("power_least_limit", "power_most_limit", "throttled_by_power", "throttled_by_thermal"),
 )
 # A library that hangs does so at each interval, and all else of the cards waits for it.
 HLML_SECONDS = 5.0
@@ -41,7 +42,7 @@ class CardReading:
     which changes at each load of the driver. Units as in the names; None is not known.
 
     ``corrected`` and ``uncorrected`` count errors of the memory since the driver was loaded, ``lifetime`` ever;
-    ``energy_mj`` since then, too.
+    ``energy_mj`` since then, too; so does ``throttle_counters``, by reason, in a unit that is not published.
     """
 
     slot: str
@@ -69,6 +70,7 @@ class CardReading:
     resets: float | None = None
     energy_mj: int | None = None
     throttled_by: tuple[str, ...] | None = None
+    throttle_counters: Mapping[str, int] = field(default_factory=dict)
     rows_single_bit: int | None = None
     rows_double_bit: int | None = None
     rows_pending: int | None = None
@@ -132,6 +134,7 @@ def _with_hlml(reading: CardReading, told: HlmlCard) -> CardReading:
         reading,
         energy_mj=told.number("energy"),
         throttled_by=told.throttled_by,
+        throttle_counters=told.throttle_counters,
         rows_single_bit=told.number("rows_replaced_single"),
         rows_double_bit=told.number("rows_replaced_double"),
         rows_pending=told.number("rows_pending"),

@@ -121,6 +121,7 @@ def test_hlml_adds_what_the_tool_does_not_tell(tmp_path: Path, monkeypatch: pyte
     for line in (
         'gaudi_card_throttled{card="1",reason="thermal"} 1',
         'gaudi_card_throttled{card="1",reason="power"} 0',
+        'gaudi_card_throttle_counter_total{card="1",reason="thermal"} 1000000',
         'gaudi_card_replaced_rows_total{card="2",cause="double_bit"} 3',
         'gaudi_card_row_replacement_pending{card="2"} 1',
         'gaudi_card_power_limit_least_watts{card="0"} 450',
