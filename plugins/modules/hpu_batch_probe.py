@@ -231,6 +231,11 @@ trials:
     used_by_others_bytes:
       description: The memory that others had before the trial began. V(null) where it was not reported.
       type: int
+    held_memory_bytes:
+      description:
+        - What the trial held of the card after its steps as Synapse reports it, with what PyTorch does not count.
+          V(null) where it did not report it.
+      type: int
     step_seconds:
       description: Median time of a step after the first.
       type: float

@@ -300,6 +300,9 @@ usage:
     card_memory_bytes:
       description: Memory in use of the fullest card.
       type: float
+    held_memory_bytes:
+      description: The most that one of the job's processes holds of a card, where Synapse reports it.
+      type: float
     watts:
       description: What all cards drew on the 54 V rail.
       type: float
