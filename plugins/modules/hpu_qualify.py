@@ -61,6 +61,10 @@ options:
         so.
     type: bool
     default: false
+  replaced_rows_limit:
+    description: Most memory rows of one card that may have been replaced, as for M(gaudi3.scale.hpu_verify).
+    type: int
+    default: 32
   restart:
     description: Stop a running test, and start again.
     type: bool
@@ -136,6 +140,7 @@ def main() -> None:
             "flags": {"type": "path", "default": "/etc/gaudi3_scale/environment"},
             "leave_out": {"type": "dict", "default": {}},
             "reload_driver": {"type": "bool", "default": False},
+            "replaced_rows_limit": {"type": "int", "default": 32},
             "restart": {"type": "bool", "default": False},
             "detach": {"type": "bool", "default": False},
         },
@@ -150,7 +155,7 @@ def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
     if state == "stopped":
         return {"changed": False if module.check_mode else stop(run_process)}
     facts = hpu_facts.gather(run_process, kernel_tree())
-    holders = find_holders(kernel_tree())
+    holders = [one for one in find_holders(kernel_tree()) if one.computes]
     return start(options, facts, holders, how, run_process, module.check_mode, Files())
 
 

@@ -10,6 +10,7 @@ from dataclasses import asdict, replace
 from typing import Any, Mapping
 
 from gaudi3_scale.core._cards.accel_sysfs import timeout_locked
+from gaudi3_scale.core._cards.hlml_interface import MOST_REPLACED_ROWS
 from gaudi3_scale.core._cards.hpu_facts import gather
 from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.core._node.commands import Run
@@ -51,7 +52,8 @@ def _watched(
     name, environment = str(test["test"]), read_environment(os.environ)
     try:
         if name == HOST:
-            return check_host(str(plan["release"]), int(plan["cards"]), run, kernel_root)
+            rows = int(plan.get("replaced_rows_limit", MOST_REPLACED_ROWS))
+            return check_host(str(plan["release"]), int(plan["cards"]), run, kernel_root, rows)
         unmet = _prepare(test, plan, files, run, kernel_root, environment)
     except GaudiError as error:
         return Result(name, hl_qual.STAGE, UNKNOWN, (str(error),))
@@ -81,7 +83,7 @@ def _prepare(
 
     Raises GaudiError for what the test cannot do without.
     """
-    holders = find_holders(kernel_root)
+    holders = [one for one in find_holders(kernel_root) if one.computes]
     if holders:
         raise GaudiError(f"the cards are held by {holders[0]}; the test needs them alone.")
     lacking = [name for name in test.get("environment", ()) if name not in environment]
