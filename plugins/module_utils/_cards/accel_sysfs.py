@@ -14,6 +14,9 @@ from pathlib import Path
 
 from .hardware import ACCELERATOR_CLASS, HABANA_VENDOR, generation_of
 
+# What the driver says of a card that works.
+HEALTHY_STATUS = "Operational"
+
 
 @dataclass(frozen=True)
 class PciCard:

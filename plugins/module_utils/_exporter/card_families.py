@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from .._cards.health import HEALTHY_STATUS
+from .._cards.accel_sysfs import HEALTHY_STATUS
 from .._cards.hlml_interface import THROTTLING
 from .card_readings import CardReading
 from .energy import Energy
@@ -94,6 +94,17 @@ def card_families(readings: Sequence[CardReading], energy: Mapping[str, Energy],
             for one in readings
             for cause, count in (("single_bit", one.rows_single_bit), ("double_bit", one.rows_double_bit))
             if count is not None
+        ),
+        COUNTER,
+    )
+    yield Family(
+        "gaudi_port_counter_total",
+        "What an external port of the card counts, by the name that HLML has for it.",
+        tuple(
+            Sample(count, {**_slot(one), "port": str(port), "counter": name})
+            for one in readings
+            for port, counters in sorted(one.port_counters.items())
+            for name, count in counters.items()
         ),
         COUNTER,
     )

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .._cards.accel_sysfs import HEALTHY_STATUS
 from .._cards.hardware import generation_named
-from .._cards.health import ASK_AS_ROOT, HEALTHY_STATUS, not_told
+from .._cards.health import ASK_AS_ROOT, not_told
 from .._cards.hlml import NOT_INSTALLED
 from .._cards.hlml_interface import MOST_REPLACED_ROWS
 from .._cards.hpu_facts import Card, HpuFacts, Links
