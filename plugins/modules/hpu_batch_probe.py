@@ -233,6 +233,11 @@ trials:
     used_by_others_bytes:
       description: Memory that other processes used before the trial. V(null) if not reported.
       type: int
+    held_memory_bytes:
+      description:
+        - What the trial held of the card after its steps as Synapse reports it, with what PyTorch does not count.
+          V(null) where it did not report it.
+      type: int
     step_seconds:
       description: Median step time after the first step.
       type: float

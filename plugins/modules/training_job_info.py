@@ -304,6 +304,9 @@ usage:
     card_memory_bytes:
       description: HBM in use on the fullest card.
       type: float
+    held_memory_bytes:
+      description: The most that one of the job's processes holds of a card, where Synapse reports it.
+      type: float
     watts:
       description: Power of all cards on the 54 V rail, in W.
       type: float

@@ -9,11 +9,9 @@ from collections.abc import Iterable
 
 from .._node.check import Check, failed, refusal
 from .._node.commands import Run
+from .accel_sysfs import HEALTHY_STATUS
 from .hpu_facts import Card, HpuFacts, gather
 from .verbs_checks import verbs_checks
-
-HEALTHY_STATUS = "Operational"
-
 
 # For whoever reads that a value is not known.
 ASK_AS_ROOT = "run hl-smi as root and check its error"

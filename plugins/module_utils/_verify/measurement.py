@@ -56,7 +56,7 @@ def measure(
 ) -> Measurement:
     """Read the node; without ``training`` torch is left out, and the clock without ``clock``."""
     patient = Patience(run)
-    facts = hpu_facts.gather(patient, kernel_root)
+    facts = hpu_facts.gather(patient, kernel_root, hlml=True)
     cards = [card.pci_address for card in facts.cards]
     return Measurement(
         facts,

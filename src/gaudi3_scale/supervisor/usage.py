@@ -14,6 +14,7 @@ import threading
 import time
 from typing import Mapping
 
+from gaudi3_scale.core._cards.hbm_use import held_by
 from gaudi3_scale.core._node.commands import Run
 from gaudi3_scale.core._node.process_tree import descendants
 from gaudi3_scale.core._node.regular_file import read_end
@@ -80,7 +81,8 @@ class Usage:
     def _answer(self) -> None:
         # What is not known is not drawn; whether a card is well is asked elsewhere.
         with contextlib.suppress(Exception):
-            self._cards = ask_cards(self._run, CARDS_ANSWER_S)
+            held = held_by([os.getpid(), *descendants(os.getpid())])
+            self._cards = {**ask_cards(self._run, CARDS_ANSWER_S), **({"held_bytes": held} if held else {})}
 
     def _keep(self, reported: Mapping[str, object]) -> None:
         line = json.dumps(reported, separators=(",", ":")) + "\n"
