@@ -31,7 +31,8 @@ def _no_dkms_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
 class Node(PlayedNode):
     """Rehearsals of apt fail while ``stale`` is above 0; dkms in a package's script fails with ``log``.
 
-    So it does in that of other headers. Otherwise the script does nothing, or builds the driver (without the key) where ``script_builds`` says so.
+    So it does in that of other headers. Otherwise the script does nothing, or builds the driver (without the key) where
+    ``script_builds`` says so.
     """
 
     stale = 0
