@@ -164,5 +164,10 @@ def extract() -> dict[str, dict[str, object]]:
     return found
 
 
+def names_of(found: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
+    """The same without the versions: the distribution has newer sources each month, and other names hardly ever."""
+    return {series: one["names"] for series, one in found.items()}
+
+
 if __name__ == "__main__":
     DATA.write_text(json.dumps(extract(), indent=2, sort_keys=True) + "\n", encoding="utf-8")

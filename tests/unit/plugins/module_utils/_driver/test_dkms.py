@@ -142,6 +142,10 @@ FIRST_ERRORS = {
         "function \u2018trace_habanalabs_elbi_read_enabled\u2019; did you mean "
         "\u2018trace_habanalabs_dma_free_enabled\u2019? [-Werror=implicit-function-declaration]"
     ),
+    "older_driver_on_6.12": (
+        "/var/lib/dkms/habanalabs/1.23.0-695/build/habanalabs/common/habanalabs_drv.c:539:9: error: implicit "
+        "declaration of function \u2018pci_enable_pcie_error_reporting\u2019 [-Werror=implicit-function-declaration]"
+    ),
 }
 
 
