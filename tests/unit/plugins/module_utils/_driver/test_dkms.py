@@ -135,7 +135,7 @@ def test_a_failed_build_ends_in_the_first_error_and_the_end_of_the_log(tmp_path:
 
 
 # What gcc 12 and make -j2 said of the kernel's own driver, without the lines of it that gcc quotes.
-REAL = Path(__file__).parents[4] / "fixtures/dkms"
+REAL = Path(__file__).parents[3] / "fixtures/dkms"
 FIRST_ERRORS = {
     "newer_driver_on_6.1": (
         "/var/lib/dkms/habanalabs/1.24.1-482/build/habanalabs/common/pci/pci.c:125:30: error: implicit declaration of "

@@ -139,6 +139,34 @@ def test_a_driver_that_does_not_build_for_the_kernel_of_new_headers_is_told_by_i
     assert old.state() == before
 
 
+@pytest.fixture
+def kernels_own(node: Node) -> Node:
+    """A node where udev has loaded the kernel's own driver, which tells no version."""
+    node.loaded = ["habanalabs"]
+    node.show_kernel()
+    return node
+
+
+def test_the_kernel_s_own_driver_makes_room_for_the_release_s(kernels_own: Node) -> None:
+    foretold = kernels_own.converge(check_mode=True)
+    assert "loaded release: unknown\n" in foretold["diff"][0]["before"]
+    steps = [step.split()[0] for step in foretold["steps"]]
+    assert steps.index("unload") < steps.index("install") < steps.index("load") < steps.index("verify")
+    done = kernels_own.converge()
+    assert (done["state"], done["loaded_version"]) == ("installed", "1.24.1-abcdef")
+    assert ["rmmod", "habanalabs"] in kernels_own.commands
+    assert set(kernels_own.loaded) == set(MODULES)
+    assert not kernels_own.converge()["changed"]
+
+
+def test_the_kernel_s_own_driver_stays_where_somebody_has_a_card_open(kernels_own: Node, monkeypatch: Any) -> None:
+    holder = Holder(4711, "python3", "", ("accel0",))
+    monkeypatch.setattr(kernel_modules, "find_holders", lambda *_: [holder])
+    with pytest.raises(GaudiError, match=r"cards are held by process 4711 \(python3\)"):
+        kernels_own.converge()
+    assert kernels_own.loaded == ["habanalabs"]
+
+
 def test_package_files_of_this_release_and_of_the_rollback_are_kept_and_no_others(old: Node) -> None:
     kept = old.root / "var/lib/gaudi3_scale/packages"
     (kept / "1.22.0-740").mkdir()
