@@ -63,7 +63,7 @@ options:
     type: bool
     default: false
   replaced_rows_limit:
-    description: Most memory rows of one card that may have been replaced, as for M(gaudi3.scale.hpu_verify).
+    description: Maximum memory rows of one card that may have been replaced, as for M(gaudi3.scale.hpu_verify).
     type: int
     default: 32
   restart:

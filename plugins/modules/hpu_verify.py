@@ -37,9 +37,9 @@ options:
     default: 1024
   replaced_rows_limit:
     description:
-      - Most memory rows of one card that may have been replaced. V(0) accepts any number.
+      - Maximum memory rows of one card that may have been replaced. V(0) accepts any number.
       - No limit is published. V(32) is what HLML, the vendor's library, can list of a card (its wrapper habana-pyhlml).
-      - A row that waits to be replaced is always a failure, since a reset of the card is due.
+      - A row that waits to be replaced always fails, since the card must be reset.
     type: int
     default: 32
   firmware:

@@ -356,7 +356,7 @@ GATES = (
         "upgrade",
         "three nodes up and down with faults injected: back, resumed, named",
         3600,
-        subjects("upgrade", "driver", "rollout"),
+        ("sandbox/repository/upstream_driver.py", *subjects("upgrade", "driver", "rollout")),
         begins_virgin=True,
     ),
     on_own_nodes(

@@ -341,8 +341,8 @@ def _replaced_rows(facts: HpuFacts, most: int) -> Iterable[Check]:
         not many,
         f"at most {most} on each card",
         _by_value(many, len(known)) if many else _span(list(known.values()), ""),
-        "have the card inspected, since its memory wears out and spare rows run short, or set another limit "
-        "(gaudi_verify_replaced_rows_limit)",
+        "have the card inspected: its memory wears out and spare rows run short; the limit is "
+        "gaudi_replaced_rows_limit",
     )
 
 
