@@ -20,6 +20,7 @@ import hcl2
 import pytest
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._inventory.nodes import TYPES, Node, in_order
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._inventory.sources import SOURCES
+from moto.ec2.models.instance_types import INSTANCE_TYPES, InstanceType, InstanceTypeBackend
 
 from tests.s3_server import KEY, REGION, SECRET, S3Server
 
@@ -28,7 +29,7 @@ EXAMPLES = ROOT / "extensions" / "terraform"
 AWS, IBM = EXAMPLES / "aws_dl1" / "main.tf", EXAMPLES / "ibm_gaudi3" / "main.tf"
 PLUGINS = os.environ.get("GAUDI_TERRAFORM_PLUGINS", "")
 TERRAFORM = shutil.which("terraform")
-# moto instead of EC2, which has no placement groups.
+# moto instead of EC2. It has neither placement groups nor a call for detailed monitoring.
 OVERRIDE = """
 resource "aws_placement_group" "nodes" {{
   count = 0
@@ -36,6 +37,7 @@ resource "aws_placement_group" "nodes" {{
 
 resource "aws_instance" "node" {{
   placement_group = null
+  monitoring      = null
 }}
 
 provider "aws" {{
@@ -45,6 +47,7 @@ provider "aws" {{
   skip_credentials_validation = true
   skip_metadata_api_check     = true
   skip_requesting_account_id  = true
+  max_retries                 = 1
   endpoints {{ ec2 = "{url}" }}
 }}
 """
@@ -175,7 +178,16 @@ def ec2() -> Iterator[S3Server]:
     server.close()
 
 
+@pytest.fixture
+def dl1() -> None:
+    """The type, which not every version of moto knows; p4d is as large, and has EFA too."""
+    if "dl1.24xlarge" not in INSTANCE_TYPES:
+        INSTANCE_TYPES["dl1.24xlarge"] = {**INSTANCE_TYPES["p4d.24xlarge"], "InstanceType": "dl1.24xlarge"}
+        InstanceTypeBackend.instance_types.append(InstanceType("dl1.24xlarge"))
+
+
 @with_provider
+@pytest.mark.usefixtures("dl1")
 def test_applied_to_moto_s_ec2_its_state_and_its_outputs_are_one_inventory(tmp_path: Path, ec2: S3Server) -> None:
     client = boto3.client(
         "ec2", endpoint_url=ec2.url, aws_access_key_id=KEY, aws_secret_access_key=SECRET, region_name=REGION

@@ -169,6 +169,21 @@ def test_terraform_s_outputs_give_the_hosts_that_ec2_itself_gives(ec2: dict[str,
         assert plain(variables["ansible_host"]) == plain(asked[name]["ansible_host"])
         assert (variables["ansible_user"], variables["ansible_become"]) == ("operator", True)
         assert variables["gaudi_cards_per_node"] == 8
+    assert all(hosts == ["gaudi-01", "gaudi-02"] for hosts in of_each_play(tmp_path / "terraform", "site"))
+
+
+def of_each_play(inventory: Path, playbook: str) -> list[list[str]]:
+    """The nodes of each of its plays; those for the control node alone have none."""
+    command = [Path(sys.executable).with_name("ansible-playbook"), "-i", inventory, "--list-hosts"]
+    given = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"), "ANSIBLE_NOCOLOR": "1"}
+    given.pop("ANSIBLE_CONFIG", None)
+    done = subprocess.run(
+        [*command, ROOT / "playbooks" / f"{playbook}.yml"], env=given, capture_output=True, text=True, check=True
+    )
+    plays = done.stdout.split("\n  play #")[1:]
+    found = [sorted(re.findall(r"^ +(gaudi-\S+)$", play, re.MULTILINE)) for play in plays]
+    assert any(found)
+    return [hosts for hosts in found if hosts]
 
 
 def test_ranks_do_not_follow_the_order_in_which_aws_tells_its_instances(ec2: dict[str, str], tmp_path: Path) -> None:
