@@ -160,6 +160,11 @@ class Job:
         return self.rendezvous_port == DEFAULT_PORT and not has_own and self.engine != SLURM
 
     @property
+    def shares_ports(self) -> bool:
+        """Whether Slurm may run others of ours on its nodes, and nobody has said at which port it meets."""
+        return self.engine == SLURM and bool(self.slurm.cpus_per_rank) and self.rendezvous_port == DEFAULT_PORT
+
+    @property
     def world_size(self) -> int:
         return len(self.hosts) * self.processes_per_node
 

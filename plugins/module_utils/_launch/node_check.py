@@ -64,7 +64,7 @@ def check_node(job: Job, paths: JobPaths, run: Run, site: Site, *, running: bool
             check_left_to(job.user, f"{paths.directory}/checkpoints")
     _check_ports(job, running, is_open and bool(job.may_move and port_taken_by(job, paths, run)))
     if not job.is_witness:
-        check_cards(job, run, site.kernel_root, site.settings, () if site.part.is_whole else site.part.modules)
+        _check_part(job, run, site)
     for refusal in site.lacks:
         raise refusal
     if job.engine == SLURM and job.host in job.starting_hosts:
@@ -108,6 +108,14 @@ def check_flags(job: Job, settings: Mapping[str, str]) -> None:
         )
 
 
+def _check_part(job: Job, run: Run, site: Site) -> None:
+    """Where a part cannot be had, it is said who has it, not that nobody has chosen; a whole node is to be well."""
+    part = site.part
+    if part.refusal and (part.is_open or job.part):
+        raise part.refusal
+    check_cards(job, run, site.kernel_root, site.settings, () if part.is_whole else part.modules)
+
+
 def check_cards(job: Job, run: Run, kernel_root: str, settings: Mapping[str, str], modules: Sequence[int] = ()) -> None:
     """Raises GaudiError where this node's cards are not all well, not the account's to open, or perhaps another's.
 
@@ -130,7 +138,7 @@ def _check_ports(job: Job, running: bool, is_moved: bool) -> None:
 
     ``is_moved``: another job of ours has the usual ones, and this one gets others.
     """
-    if running or is_moved:
+    if running or is_moved or job.shares_ports:
         return
     may_be_first = job.node_rank == 0 or (job.supervision and not job.is_witness)
     if may_be_first and not port_is_free(job.port):

@@ -25,8 +25,8 @@ from .._job.plan import DEFAULT_PORT, Job, visible_modules
 from .._job.port_holder import holder_of
 from .._node.commands import Run
 
-# So many pairs of free ports are offered; a node has not as many jobs.
-OFFERED_PORTS = 16
+# A pair for each job of one card, as the firewall of gaudi_host has them by default.
+PAIRS = 8
 _OF_JOB = "job "
 
 
@@ -69,6 +69,7 @@ def part_of(
         return WHOLE
     wanted = Wanted(job.processes_per_node, before=found.modules)
     named = "" if job.modules else _of_environment(job, settings)
+    is_open = not (job.modules or named) and job.processes_per_node < len(cards.modules)
     try:
         if job.modules and settings.get(VARIABLE):
             raise GaudiError(
@@ -79,13 +80,13 @@ def part_of(
             return _by_environment(named, cards, wanted)
         if job.part:
             refuse_named(cards, job.part)
-            return Part(job.part, cards, is_whole=False, is_open=not job.modules)
-        if job.processes_per_node < len(cards.modules):
+            return Part(job.part, cards, is_whole=False, is_open=is_open)
+        if is_open:
             return Part(choose([cards], wanted), cards, is_whole=False, is_open=True)
         refuse_taken(cards, cards.modules, wanted)
         return Part(cards.modules, cards)
     except GaudiError as refusal:
-        return Part((), cards, is_whole=False, is_open=not (job.modules or named), refusal=refusal)
+        return Part((), cards, is_whole=False, is_open=is_open, refusal=refusal)
 
 
 def asker_of(job: Job, paths: JobPaths) -> Asker:
@@ -156,9 +157,9 @@ def offer(job: Job, part: Part, paths: JobPaths, run: Run, *, runs: bool) -> dic
 def free_ports(job: Job, paths: JobPaths, run: Run) -> list[int]:
     """The first of each pair that is free, of TCP and the next one of UDP, and that no other job here is to use."""
     theirs = {claim.port for claim in claims(asker_of(job, paths), run)}
-    pairs = range(DEFAULT_PORT, DEFAULT_PORT + 8 * OFFERED_PORTS, 2)
+    pairs = range(DEFAULT_PORT, DEFAULT_PORT + 2 * PAIRS, 2)
     free = (port for port in pairs if port not in theirs and port_is_free(port))
-    return [port for port in free if port_is_free(port + 1, datagrams=True)][:OFFERED_PORTS]
+    return [port for port in free if port_is_free(port + 1, datagrams=True)]
 
 
 def port_taken_by(job: Job, paths: JobPaths, run: Run) -> str:
