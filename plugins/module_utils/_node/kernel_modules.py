@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import stat
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterable, Mapping, Sequence
@@ -130,7 +131,10 @@ def _devices(place: Path) -> dict[tuple[int, ...], str]:
         paths = list(place.iterdir())
     except OSError:
         return {}
-    return {identity: path.name for path in paths if (identity := _identity(path))}
+    known = [(identity, path.name) for path in paths if (identity := _identity(path))]
+    # A driver gives each its number. One that several share says nothing, as where /dev/null stands in for them.
+    shared = Counter(identity for identity, _name in known)
+    return {identity: name for identity, name in known if shared[identity] == 1}
 
 
 def _identity(path: Path) -> tuple[int, ...]:

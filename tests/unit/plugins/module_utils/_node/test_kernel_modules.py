@@ -134,6 +134,15 @@ def test_a_real_process_with_a_card_open_is_found(tmp_path: Path) -> None:
     assert find_holders(str(tmp_path)) == []
 
 
+def test_what_stands_in_for_all_cards_is_held_by_nobody(tmp_path: Path) -> None:
+    """As in the sandbox, whose cards have the number of /dev/null, which every service has open."""
+    (tmp_path / "dev/accel").mkdir(parents=True)
+    for index in range(2):
+        (tmp_path / f"dev/accel/accel{index}").symlink_to("/dev/null")
+    with Path("/dev/null").open("rb"):
+        assert find_holders(str(tmp_path)) == []
+
+
 @pytest.mark.parametrize(
     ("group", "unit"),
     [
