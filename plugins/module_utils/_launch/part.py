@@ -78,9 +78,12 @@ def part_of(
             )
         if named:
             return _by_environment(named, cards, wanted)
-        if job.part:
-            refuse_named(cards, job.part)
-            return Part(job.part, cards, is_whole=False, is_open=is_open)
+        if job.modules:
+            refuse_named(cards, job.modules)
+            return Part(job.modules, cards, is_whole=False)
+        if is_open and job.part:
+            refuse_taken(cards, job.part, wanted)
+            return Part(job.part, cards, is_whole=False, is_open=True)
         if is_open:
             return Part(choose([cards], wanted), cards, is_whole=False, is_open=True)
         refuse_taken(cards, cards.modules, wanted)
