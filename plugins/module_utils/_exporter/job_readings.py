@@ -19,10 +19,10 @@ from .._follow.json_lines import mapping_of
 from .._follow.state import read_worker_group
 from .._follow.status import Status, read_status
 from .._follow.worker_group import ABSENT, RUNNING, WorkerGroup
-from .._job.cards_in_use import running_jobs
-from .._job.paths import NAME, JobPaths
+from .._job.paths import NAME, UNITS, JobPaths, job_of_unit
 from .._node.account_directory import acting_as_owner
 from .._node.commands import Run
+from .._node.systemd_units import active_units
 from .job_lines import JobLines, follow, number
 
 # Of a job that has ended: longer than an alert waits, shorter than anyone looks for it here.
@@ -58,7 +58,8 @@ def read_jobs(
     run: Run, state_directory: str, log_directory: str, now: float, before: Sequence[JobReading] = ()
 ) -> list[JobReading]:
     """By name. ``before`` is what this returned at the last look, from which each job's lines are read on."""
-    running, known = running_jobs(run), {job.name: job.lines for job in before}
+    running = {job_of_unit(unit) for unit in active_units(run, UNITS)}
+    known = {job.name: job.lines for job in before}
     found = []
     for name in _names(state_directory, log_directory, running, now):
         paths = JobPaths(name, state_directory, log_directory)

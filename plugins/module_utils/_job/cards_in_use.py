@@ -23,10 +23,10 @@ from .._node.commands import Run
 from .._node.json_file import read_json
 from .._node.kernel_modules import Holder, find_holders
 from .._node.lock import exclusive
-from .._node.systemd_units import ACTIVE
+from .._node.systemd_units import active_units
 from .binding.modules import modules_by_device
 from .description import whole_numbers
-from .paths import NAME, STATE_DIRECTORY, UNIT_END, UNIT_START, UNITS, JobPaths
+from .paths import NAME, STATE_DIRECTORY, UNIT_START, UNITS, JobPaths, job_of_unit
 from .processes import environment_of
 
 # Longer than a start takes, which may have to stop a job first.
@@ -80,17 +80,9 @@ def node_cards(asker: Asker, run: Run, kernel_root: str = "/", proc: str = "/pro
     return replace(cards, taken={module: taken[module] for module in cards.modules if module in taken})
 
 
-def running_jobs(run: Run) -> set[str]:
-    """The jobs whose units have processes, by one question, however many jobs there were."""
-    said = run(["systemctl", "show", UNITS, "--property", "Id,ActiveState"]).stdout
-    units = [dict(line.split("=", 1) for line in block.splitlines() if "=" in line) for block in said.split("\n\n")]
-    names = (unit["Id"] for unit in units if unit.get("ActiveState") in ACTIVE and unit.get("Id"))
-    return {name.removeprefix(UNIT_START).removesuffix(UNIT_END) for name in names}
-
-
 def claims(asker: Asker, run: Run) -> list[Claim]:
     """What the other jobs have whose units are there; each ends with its unit."""
-    others = sorted(running_jobs(run) - {asker.job})
+    others = sorted({job_of_unit(unit) for unit in active_units(run, UNITS)} - {asker.job})
     return [claim for name in others if (claim := _claim(JobPaths(name, asker.state_directory)))]
 
 
@@ -117,7 +109,7 @@ def _open(asker: Asker, kernel_root: str, proc: str) -> dict[int, str]:
 def _who(holder: Holder, place: Path) -> str:
     """``job llama``, or ``python3 (process 41 of anna, Slurm's job 7)``."""
     if holder.unit.startswith(UNIT_START):
-        return f"job {holder.unit[len(UNIT_START) : -len(UNIT_END)]}"
+        return f"job {job_of_unit(holder.unit)}"
     variables = environment_of(place / "environ")
     # Ranks that Slurm or ssh has started are in no unit of their job.
     job, slurm = variables.get("GAUDI3_SCALE_JOB", ""), variables.get("SLURM_JOB_ID", "")

@@ -193,6 +193,11 @@ def paths_from(options: Mapping[str, Any]) -> JobPaths:
     return JobPaths(check_name(options["name"]), options["state_directory"], options["log_directory"])
 
 
+def job_of_unit(unit: str) -> str:
+    """The name of the job whose unit this is."""
+    return unit.removeprefix(UNIT_START).removesuffix(UNIT_END)
+
+
 def known_jobs(paths: JobPaths) -> list[str]:
     """The names of all jobs with a description on this node."""
     described = Path(paths.description)

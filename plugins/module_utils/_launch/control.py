@@ -96,7 +96,9 @@ def prepare(job: Job, paths: JobPaths, run: Run, options: StartOptions = AS_DESC
         *command_remarks(job.command),
     ]
     goes_on = launch.action == KEEP or (running and job.allotted == found.allotted)
-    told = {"remarks": remarks, "offer": offer(job, launch.site.part, paths, run, runs=goes_on)}
+    own_port = found.allotted.rendezvous_port if running else 0
+    offered = offer(job, launch.site.part, paths, run, runs=goes_on, own_port=own_port)
+    told = {"remarks": remarks, "offer": offered}
     if launch.action == KEEP:
         return {**_kept(launch), **told}
     # What runs here goes on, and is found and followed as before.

@@ -138,8 +138,10 @@ def refuse_taken_since(job: Job, part: Part, paths: JobPaths, run: Run) -> None:
         )
 
 
-def offer(job: Job, part: Part, paths: JobPaths, run: Run, *, runs: bool) -> dict[str, object]:
-    """What a launch over all nodes chooses from; ``runs``: the job is there, and goes on with what it has."""
+def offer(job: Job, part: Part, paths: JobPaths, run: Run, *, runs: bool, own_port: int = 0) -> dict[str, object]:
+    """What a launch over all nodes chooses from; ``runs``: the job is there, and goes on with what it has. ``own_port``
+    is that of a run of it that is to end.
+    """
     cards = part.cards if part.is_open and not runs else None
     given: dict[str, object] = {"allotted": job.allotted.as_dict() if runs else {}}
     if cards is not None:
@@ -151,18 +153,21 @@ def offer(job: Job, part: Part, paths: JobPaths, run: Run, *, runs: bool) -> dic
             "before": list(part.modules),
         }
     if job.may_move and not runs:
-        ports = free_ports(job, paths, run)
+        ports = free_ports(job, paths, run, own_port)
         given["ports"] = ports
         given["port_holder"] = "" if DEFAULT_PORT in ports else port_taken_by(job, paths, run)
     return given
 
 
-def free_ports(job: Job, paths: JobPaths, run: Run) -> list[int]:
+def free_ports(job: Job, paths: JobPaths, run: Run, own_port: int) -> list[int]:
     """The first of each pair that is free, of TCP and the next one of UDP, and that no other job here is to use."""
     theirs = {claim.port for claim in claims(asker_of(job, paths), run)}
     pairs = range(DEFAULT_PORT, DEFAULT_PORT + 2 * PAIRS, 2)
-    free = (port for port in pairs if port not in theirs and port_is_free(port))
-    return [port for port in free if port_is_free(port + 1, datagrams=True)]
+    return [port for port in pairs if port == own_port or (port not in theirs and _are_free(port))]
+
+
+def _are_free(port: int) -> bool:
+    return port_is_free(port) and port_is_free(port + 1, datagrams=True)
 
 
 def port_taken_by(job: Job, paths: JobPaths, run: Run) -> str:

@@ -59,6 +59,13 @@ def has_processes(run: Run, unit: str) -> bool:
     return unit_properties(run, unit, "ActiveState").get("ActiveState") in ACTIVE
 
 
+def active_units(run: Run, pattern: str) -> set[str]:
+    """Those of the units that match which have processes, by one question, however many there are."""
+    said = run(["systemctl", "show", pattern, "--property", "Id,ActiveState"]).stdout
+    units = [dict(line.split("=", 1) for line in block.splitlines() if "=" in line) for block in said.split("\n\n")]
+    return {unit["Id"] for unit in units if unit.get("ActiveState") in ACTIVE and unit.get("Id")}
+
+
 def unit_properties(run: Run, unit: str, *names: str) -> dict[str, str]:
     """``systemctl show`` as a dictionary; it answers for a unit that does not exist, too."""
     done = run(["systemctl", "show", unit, "--property", ",".join(names)])

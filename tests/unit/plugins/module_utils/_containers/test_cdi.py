@@ -134,5 +134,5 @@ def test_names_that_are_no_card_of_the_node_are_refused(name: str, said: str, tm
 
 
 def test_a_module_that_the_node_has_not_has_no_name(tmp_path: Path) -> None:
-    with pytest.raises(GaudiError, match="modules names 9, and .* shows no card with that module id"):
+    with pytest.raises(GaudiError, match=r"modules names 9, and .* shows no card with that module id"):
         names_of_modules((9,), kernel(tmp_path, SITE))

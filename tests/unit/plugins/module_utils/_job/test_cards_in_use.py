@@ -23,7 +23,6 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._job.cards_in_use imp
     claims,
     held,
     node_cards,
-    running_jobs,
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
@@ -101,7 +100,6 @@ def test_jobs_whose_units_are_there_have_what_they_noted(root: str, state: str) 
     note(state, "odd", modules=["6"], port=True)
     units = Units("a", "mine", "odd", "unknown")
     asker = Asker("n1", "mine", state_directory=state)
-    assert running_jobs(units) == {"a", "mine", "odd", "unknown"}
     assert claims(asker, units) == [Claim("a", (0, 1), 29500, False), Claim("odd", (), 0, False)]
     assert node_cards(asker, units, root).taken == {0: "held by job a", 1: "held by job a"}
     # It ends with the unit, however that ended.

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -330,6 +331,21 @@ def test_the_usual_port_of_another_job_is_moved_from_and_one_that_was_given_is_n
     with pytest.raises(GaudiError, match=f"rendezvous_port {port} was free a moment ago, .* of job b") as caught:
         node.start(node.job("d", rendezvous_port=DEFAULT_PORT, allotted=Allotment(rendezvous_port=port)))
     assert caught.value.facts == {"taken": True}
+
+
+@pytest.mark.skipif(not port_is_free(DEFAULT_PORT), reason="the machine's own port 29500 is in use")
+def test_a_job_that_is_replaced_keeps_its_own_port(node: Node) -> None:
+    job = node.job("a", rendezvous_port=DEFAULT_PORT)
+    node.start(replace(job, allotted=Allotment(rendezvous_port=DEFAULT_PORT)))
+    with socket.socket() as server:
+        # As its ranks have it.
+        server.bind(("", DEFAULT_PORT))
+        server.listen()
+        other = replace(job, processes_per_node=2)
+        offer = node.prepare(other, replace=True)["offer"]
+    assert (offer["allotted"], offer["ports"][0], offer["port_holder"]) == ({}, DEFAULT_PORT, "")
+    # Its cards are its own as well.
+    assert offer["cards"]["taken"] == {}
 
 
 def test_stopping_gives_them_back(node: Node) -> None:
