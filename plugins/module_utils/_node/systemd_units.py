@@ -60,10 +60,14 @@ def has_processes(run: Run, unit: str) -> bool:
 
 
 def active_units(run: Run, pattern: str) -> set[str]:
-    """Those of the units that match which have processes, by one question, however many there are."""
-    said = run(["systemctl", "show", pattern, "--property", "Id,ActiveState"]).stdout
+    """Those of the units that match which have processes, or are about to have some as at boot, by one question.
+
+    ``Job`` is the number of what systemd has still to do for a unit; there is none for one that stays as it is.
+    """
+    said = run(["systemctl", "show", pattern, "--property", "Id,ActiveState,Job"]).stdout
     units = [dict(line.split("=", 1) for line in block.splitlines() if "=" in line) for block in said.split("\n\n")]
-    return {unit["Id"] for unit in units if unit.get("ActiveState") in ACTIVE and unit.get("Id")}
+    there = (unit for unit in units if unit.get("ActiveState") in ACTIVE or unit.get("Job", "0") not in ("", "0"))
+    return {unit["Id"] for unit in there if unit.get("Id")}
 
 
 def unit_properties(run: Run, unit: str, *names: str) -> dict[str, str]:

@@ -43,7 +43,9 @@ class Units:
         assert argv[:3] == ["systemctl", "show", "gaudi3-scale-job-*.service"]
         blocks = [f"Id=gaudi3-scale-job-{name}.service\nActiveState=active\n" for name in sorted(self.active)]
         ended = "Id=gaudi3-scale-job-ended.service\nActiveState=inactive\n"
-        return CommandResult(0, "\n".join([*blocks, ended]), "")
+        # As systemd shows a unit that it has still to start at boot.
+        booting = "Id=gaudi3-scale-job-booting.service\nActiveState=inactive\nJob=118\n"
+        return CommandResult(0, "\n".join([*blocks, ended, booting]), "")
 
 
 @pytest.fixture
@@ -104,6 +106,12 @@ def test_jobs_whose_units_are_there_have_what_they_noted(root: str, state: str) 
     assert node_cards(asker, units, root).taken == {0: "held by job a", 1: "held by job a"}
     # It ends with the unit, however that ended.
     assert node_cards(asker, Units("mine"), root).taken == {}
+
+
+def test_a_job_that_systemd_has_still_to_start_at_boot_has_its_cards(root: str, state: str) -> None:
+    note(state, "booting", modules=[6, 7])
+    cards = node_cards(Asker("n1", "mine", state_directory=state), Units(), root)
+    assert cards.taken == dict.fromkeys((6, 7), "held by job booting")
 
 
 def test_spares_share_what_they_may_never_use(root: str, state: str) -> None:
