@@ -13,8 +13,9 @@ version_added: "1.0.0"
 description:
   - Reads the data that the collector of M(gaudi3.scale.hpu_exporter) keeps for five weeks, one line per minute. Queries
     no card.
-  - Energy is the integral of sampled power as reported by C(hl-smi), which is the 54 V rail and nearly all of the
-    card's power. Time without power data is not included in the energy and is returned separately.
+  - Energy is what the card's own counter reports through HLML, the vendor's library. Where that is missing, or began
+    again because the driver was loaded, it is the integral of sampled power as reported by C(hl-smi), which is the 54 V
+    rail and nearly all of the card's power. Time without either is not included and is returned separately.
   - Power is assumed constant between two lines, so short periods of minutes are less exact than hours.
 options:
   begin:

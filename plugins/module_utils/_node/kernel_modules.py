@@ -127,14 +127,14 @@ def find_holders(kernel_root: str = "/", proc: str = "/proc") -> list[Holder]:
 
 
 def _devices(place: Path) -> dict[tuple[int, ...], str]:
+    """The name of each device by its identity, but for one that several share, which tells none of them."""
     try:
         paths = list(place.iterdir())
     except OSError:
         return {}
-    known = [(identity, path.name) for path in paths if (identity := _identity(path))]
-    # A driver gives each its number. One that several share says nothing, as where /dev/null stands in for them.
-    shared = Counter(identity for identity, _name in known)
-    return {identity: name for identity, name in known if shared[identity] == 1}
+    identities = [(identity, path.name) for path in paths if (identity := _identity(path))]
+    shared = Counter(identity for identity, _name in identities)
+    return {identity: name for identity, name in identities if shared[identity] == 1}
 
 
 def _identity(path: Path) -> tuple[int, ...]:
