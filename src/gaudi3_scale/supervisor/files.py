@@ -21,6 +21,7 @@ class Supervision:
 
     ``argv`` is torchrun's, with RENDEZVOUS_ID, NNODES, NODE_RANK and MASTER_ADDRESS as whole words for what each
     generation decides. ``file`` is what it was read from. ``checkpoint_directory`` "": nothing is handed over there.
+    ``modules``: the cards of its ranks where these are not all of the node; none: all.
     """
 
     job: str
@@ -48,6 +49,7 @@ class Supervision:
     stop_requested: str
     venv: str
     rules: Rules
+    modules: tuple[int, ...] = ()
 
 
 RENDEZVOUS_ID = "@RENDEZVOUS_ID@"
@@ -92,6 +94,7 @@ def _supervision(data: Mapping[str, object], path: str) -> Supervision:
         ranks_directory=str(data["ranks_directory"]),
         stop_requested=str(data["stop_requested"]),
         venv=str(data["venv"]),
+        modules=tuple(int(one) for one in _words(data.get("modules") or [])),
         rules=_rules(data, hosts, (*hosts, *spares, *filter(None, [witness]))),
     )
 

@@ -115,7 +115,7 @@ def mpirun_argv(
 
 def mpirun_environment(job: Job, environment: Mapping[str, str]) -> dict[str, str]:
     """What the unit's environment file has for mpirun to pass on: where the ranks meet, too."""
-    return {**environment, "MASTER_ADDR": job.rendezvous_address, "MASTER_PORT": str(job.rendezvous_port)}
+    return {**environment, "MASTER_ADDR": job.rendezvous_address, "MASTER_PORT": str(job.port)}
 
 
 def stop_argv(job: Job) -> tuple[str, ...]:
