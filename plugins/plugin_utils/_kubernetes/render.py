@@ -173,22 +173,25 @@ def _remarks(wanted: Wanted) -> list[str]:
     return said
 
 
-class _Dumper(yaml.SafeDumper):
-    """Without anchors, and with quotes around what Go's YAML takes for a number or a boolean, and Python's does not."""
-
-    def ignore_aliases(self, _data: object) -> bool:
-        return True
-
-
-# 1e-4 and y are texts in Python's YAML.
+# A line is never broken: kubectl and people read it as one.
+_WIDTH = 1 << 16
+# 1e-4 and y are texts in Python's YAML, and a number and a boolean in Go's.
 _NO_TEXT_IN_GO = re.compile(r"[-+]?\.?\d.*|[yYnN]", re.DOTALL)
 
 
-def _quoted(dumper: _Dumper, text: str) -> Any:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, "'" if _NO_TEXT_IN_GO.fullmatch(text) else None)
+def dumped(made: Sequence[Object], base: Any) -> str:
+    """The objects as YAML, without anchors. ``base`` is one of PyYAML's safe dumpers."""
 
+    class Dumper(base):  # type: ignore[misc]
+        def ignore_aliases(self, _data: object) -> bool:
+            return True
 
-_Dumper.add_representer(str, _quoted)
+    def quoted(dumper: Any, text: str) -> Any:
+        style = "'" if _NO_TEXT_IN_GO.fullmatch(text) else None
+        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style)
+
+    Dumper.add_representer(str, quoted)
+    return yaml.dump_all(made, Dumper=Dumper, sort_keys=False, explicit_start=True, width=_WIDTH)
 
 
 def _text(wanted: Wanted, made: Sequence[Object]) -> str:
@@ -199,4 +202,5 @@ def _text(wanted: Wanted, made: Sequence[Object]) -> str:
         "# Never run on a cluster. Changes by hand are replaced.\n"
     )
     plain = json.loads(json.dumps(made))
-    return heading + yaml.dump_all(plain, Dumper=_Dumper, sort_keys=False, explicit_start=True, width=120)
+    # libyaml's is faster, and PyYAML's wheels have it.
+    return heading + dumped(plain, getattr(yaml, "CSafeDumper", yaml.SafeDumper))

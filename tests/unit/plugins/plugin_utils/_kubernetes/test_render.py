@@ -8,6 +8,7 @@ Where a golden file changes on purpose, REWRITE=1 in the environment of this tes
 from __future__ import annotations
 
 import copy
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +20,7 @@ import pytest
 import yaml
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import RELEASES
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._kubernetes.render import render
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._kubernetes.render import dumped, render
 from ansible_collections.gaudi3.scale.tests.unit.described_pods import (
     CHECKPOINTS,
     DIGEST,
@@ -65,6 +66,12 @@ def test_a_manifest_is_as_its_golden_file(name):
 @pytest.mark.parametrize("name", GOLDEN)
 def test_each_file_says_first_that_it_was_never_run(name):
     assert "Never run on a cluster." in render(GOLDEN[name]).text.partition("---")[0]
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_with_and_without_libyaml_the_text_is_the_same(name):
+    made = json.loads(json.dumps(render(GOLDEN[name]).objects))
+    assert dumped(made, yaml.CSafeDumper) == dumped(made, yaml.SafeDumper)
 
 
 def objects(options: dict[str, Any]) -> dict[str, Any]:
