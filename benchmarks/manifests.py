@@ -16,6 +16,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ def main() -> int:
     figures: dict[str, float] = {}
     for kind in KINDS:
         big = described(kind, "big", arguments.nodes)
-        figures[kind] = median(lambda big=big: render(big), arguments.rounds)
+        figures[kind] = median(partial(render, big), arguments.rounds)
         print(f"one {kind} of {arguments.nodes} nodes in {figures[kind]:.3f} s; goal {GOAL_S:.0f} s")
     many = [described("job", f"job-{number}", 1) for number in range(arguments.nodes)]
     figures["a job for each node"] = median(lambda: [render(one) for one in many], 1)
