@@ -19,6 +19,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._kubernetes.wanted im
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.command_words import command_words
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report_place import Directory, Document, place
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._shared_options import SHARED
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import failed, show
 
 TRAINING_DEFAULTS = Path(__file__).parents[2] / "roles" / "gaudi_training" / "defaults" / "main.yml"
@@ -115,8 +116,10 @@ class ActionModule(NodeModule):
         }
 
     def _shipped(self) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = self._loader.load_from_file(str(TRAINING_DEFAULTS), unsafe=True)
-        return found
+        """Each variable's default, as it is written."""
+        of_launch: Mapping[str, Any] = self._loader.load_from_file(str(TRAINING_DEFAULTS), unsafe=True)
+        shared = {name: option["default"] for name, option in SHARED.items() if "default" in option}
+        return {**shared, **of_launch}
 
     def _first_host(self, variables: Mapping[str, Any]) -> Mapping[str, Any]:
         """The variables of the first host of the nodes' group, where the inventory has one."""

@@ -14,7 +14,11 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.playbooks import read_playbooks
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.survey import survey
 from ansible_collections.gaudi3.scale.tests.unit.described_pods import IMAGE, RESOURCES
+
+from tests.template_launches import answers
 
 ROOT = Path(__file__).resolve().parents[4]
 JOB = {
@@ -81,7 +85,9 @@ def test_a_launch_s_variables_become_a_file_and_a_second_run_changes_nothing(pla
 def test_the_built_in_trainer_and_the_hosts_of_an_inventory(play, tmp_path):
     """Pods are as many as the job has hosts, and variables of the nodes' group count."""
     (tmp_path / "group_vars").mkdir()
-    (tmp_path / "group_vars" / "gaudi.yml").write_text("gaudi_release: 1.23.0\ngaudi_fabric_provider: roce\n")
+    (tmp_path / "group_vars" / "gaudi.yml").write_text(
+        "gaudi_release: 1.23.0\ngaudi_fabric_provider: roce\ngaudi_cards_per_node: 8\n"
+    )
     (tmp_path / "hosts.ini").write_text("[gaudi]\nn1\nn2\nn3\n")
     given = {**JOB, "gaudi_training_command": [], "gaudi_training_text": ["/data"], "gaudi_training_batch_size": 4}
     given = {**given, "gaudi_kubernetes_nodes": 0, "gaudi_kubernetes_kind": "jobset"}
@@ -98,13 +104,29 @@ def test_the_built_in_trainer_and_the_hosts_of_an_inventory(play, tmp_path):
     assert words[words.index("-m") : words.index("-m") + 4] == ["-m", "gaudi3_scale.train", "--text", "/data"]
 
 
-def test_a_variable_that_only_the_nodes_have_is_refused(play, tmp_path):
-    (tmp_path / "hosts.ini").write_text('[gaudi]\nn1 gaudi_training_environment=\'{"A": "1"}\'\n')
+def test_a_survey_s_answers_are_enough_beside_what_the_inventory_has(play, tmp_path):
+    """A controller gives texts; the inventory has the resources and the claims."""
+    known = {one.name: one for one in read_playbooks(ROOT)}["render_kubernetes"]
+    given = answers(survey(known, {}), everything=True)
+    assert {*known.needs} <= {*given}
+    rest = {name: JOB[name] for name in ("gaudi_kubernetes_resources", "gaudi_kubernetes_volumes")}
+    texts = {"gaudi_kubernetes_nodes": "4", "gaudi_training_processes_per_node": "8"}
+    status, screen = play({**given, **rest, **texts})
+    assert status == 0, screen
+    (path,) = (tmp_path / "gaudi3_scale_kubernetes").iterdir()
+    assert objects(path)["Job"]["spec"]["completions"] == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("gaudi_training_environment", '{"A": "1"}'), ("gaudi_cards_per_node", "4")]
+)
+def test_a_variable_that_only_the_nodes_have_is_refused(play, tmp_path, name, value):
+    (tmp_path / "hosts.ini").write_text(f"[gaudi]\nn1 {name}='{value}'\n")
     status, screen = play(JOB, inventory="hosts.ini")
     assert status == 2
     assert (
-        "gaudi_training_environment is set for the hosts of gaudi_hosts alone, and this play runs on localhost; set it "
-        "in group_vars/all.yml, or give it with -e." in screen
+        f"{name} is set for the hosts of gaudi_hosts alone, and this play runs on localhost; set it in "
+        "group_vars/all.yml, or give it with -e." in screen
     )
     assert not (tmp_path / "gaudi3_scale_kubernetes").exists()
 

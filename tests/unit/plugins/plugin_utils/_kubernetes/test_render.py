@@ -56,7 +56,7 @@ MATRIX = sorted({version: name for name, row in RELEASES.items() for version in 
 
 @pytest.mark.parametrize("name", GOLDEN)
 def test_a_manifest_is_as_its_golden_file(name):
-    path = HERE / "golden" / f"{name}.yml"
+    path = HERE / "golden" / f"{name}.txt"
     text = render(GOLDEN[name]).text
     if os.environ.get("REWRITE"):
         path.write_text(text, encoding="utf-8")
