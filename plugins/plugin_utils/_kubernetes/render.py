@@ -26,6 +26,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._flags.settings_check
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.engines.torchrun import TELLS_STEPS
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import Job, check, job_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.environment_file import Setting
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.secret_words import without_secrets
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import (
     Release,
     find_release,
@@ -165,6 +166,12 @@ def _remarks(wanted: Wanted) -> list[str]:
         said.append(
             f"Checkpoints in {scratch(wanted).get('job', wanted.paths.directory)} end with the pod, so a restart "
             f"begins at step 0; set gaudi_training_checkpoint_directory to a directory on {refusals.PREFIX}volumes."
+        )
+    words = list(wanted.job.command)
+    if without_secrets({"command": words})["command"] != words:
+        said.append(
+            "gaudi_training_command has a word that looks like a secret, and the file has it as it is; read it from a "
+            f"variable that one of {refusals.PREFIX}secrets sets."
         )
     if wanted.pods.cards_from == DRA:
         said.append("Intel calls its DRA driver for Gaudi beta and not for production (0.7.2).")

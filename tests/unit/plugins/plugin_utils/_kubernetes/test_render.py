@@ -240,6 +240,13 @@ def test_checkpoints_that_end_with_the_pod_are_said():
     assert remark.startswith("Checkpoints in /var/lib/gaudi3_scale/jobs/llama end with the pod")
 
 
+def test_a_secret_in_the_command_is_said_and_not_shown():
+    (remark,) = render(described_pods(job={"command": ["train.py", "--api-key=s3cret-0123456789"]})).remarks
+    assert remark.startswith("gaudi_training_command has a word that looks like a secret")
+    assert "s3cret" not in remark
+    assert render(described_pods()).remarks == []
+
+
 @pytest.mark.parametrize("text", ["1e-4", "0x10", "y", "N", "123e4", "on", "null", "1_000", ".5", "0o17", "~", "12:30"])
 def test_a_text_stays_one_whichever_yaml_reads_it(text):
     """YAML 1.1 of Python, of Go and YAML 1.2 take different words for numbers and booleans: all are in quotes."""
