@@ -14,6 +14,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiE
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.secret_words import is_secret
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import RELEASES, Release
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._kubernetes.wanted import DRA, KINDS, Volume, pod_names
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_options import split_refusal
 
 PREFIX = "gaudi_kubernetes_"
 HUGE_PAGES = "hugepages-2Mi"
@@ -102,20 +103,19 @@ def check_image(image: str) -> str:
 def check_cards(asked: Any, cards_per_node: int) -> int:
     """Ranks of a pod, each with a card."""
     option = "gaudi_training_processes_per_node"
+    split = split_refusal({option: asked})
+    if split:
+        raise GaudiError(split)
     try:
-        number = float(asked)
+        number = int(asked)
     except (TypeError, ValueError):
-        number = float("nan")
-    if number != number:
-        raise GaudiError(f"{option} is {asked!a:.80}; give a whole number.")
-    if number != int(number):
-        raise GaudiError(f"{option} is {asked}, but a card cannot be divided; give a whole number of cards per pod.")
+        raise GaudiError(f"{option} is {asked!a:.80}; give a whole number.") from None
     if not 1 <= number <= cards_per_node:
         raise GaudiError(
-            f"{option} is {int(number)}, and a node has {cards_per_node} cards (gaudi_cards_per_node); give 1 to "
+            f"{option} is {number}, and a node has {cards_per_node} cards (gaudi_cards_per_node); give 1 to "
             f"{cards_per_node}, and raise {PREFIX}nodes for more ranks."
         )
-    return int(number)
+    return number
 
 
 def check_cards_from(source: str, version: tuple[int, int]) -> str:
@@ -175,8 +175,8 @@ def check_resources(given: Mapping[str, Any], needs_cards: bool) -> dict[str, st
 
 def _check_resource(option: str, name: str, text: str) -> None:
     if name == CARD:
-        divided = amount(text) % 1 if _QUANTITY.fullmatch(text) else 0
-        why = "and a card cannot be divided" if divided else "which the job's ranks determine"
+        split = amount(text) % 1 if _QUANTITY.fullmatch(text) else 0
+        why = "and cards cannot be split" if split else "which the job's ranks determine"
         raise GaudiError(f"{option} has {name}: {text}, {why}; remove it, and set gaudi_training_processes_per_node.")
     if name.endswith("/gpu"):
         raise GaudiError(
@@ -247,6 +247,7 @@ def check_environment(variables: Mapping[str, Any]) -> None:
 
 _ONLY_ON_HOSTS = {
     "gaudi_training_spares": "Kubernetes replaces a lost pod; leave it empty",
+    "gaudi_training_modules": "the device plugin or DRA chooses the cards; leave it empty",
     "gaudi_training_witness": "Kubernetes decides which pods run; leave it empty",
     "gaudi_training_min_nodes": "the number of pods is fixed; set it to 0",
     "gaudi_training_requirements": "pods install nothing; install them in the image, and leave it empty",

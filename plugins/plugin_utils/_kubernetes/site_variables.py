@@ -27,6 +27,7 @@ _OF_LAUNCH = (
     "max_restarts",
     "max_steps",
     "model",
+    "modules",
     "name",
     "precision",
     "processes_per_node",

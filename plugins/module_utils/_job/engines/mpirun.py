@@ -15,6 +15,7 @@ from typing import Iterable, Mapping
 
 from ..._releases.lookup import find_release, version_key
 from ..binding.launcher import Launcher
+from ..binding.modules import VARIABLE
 from ..binding.rank import UNSET
 from ..paths import JobPaths
 from ..plan import Job, starts_in
@@ -94,8 +95,8 @@ def mpirun_argv(
         **LOST_NODE,
     }
     python = f"{job.venv}/bin/python"
-    # Of the job alone, where the node's files have that of all jobs.
-    recipes = sorted({"PT_HPU_RECIPE_CACHE_CONFIG"} & set(environment))
+    # Of the job alone, where the node's files may have that of all jobs.
+    own = sorted({"PT_HPU_RECIPE_CACHE_CONFIG", VARIABLE} & set(environment))
     return (
         options.mpirun,
         *(("--allow-run-as-root",) if job.user == "root" else ()),
@@ -110,7 +111,7 @@ def mpirun_argv(
         *(word for name in sorted({*environment, "MASTER_ADDR", "MASTER_PORT"}) for word in ("-x", name)),
         *options.arguments,
         # Not -u: pieces of lines would each get the tag of their rank, amid those of the others.
-        *("/bin/sh", "-c", rank_shell(job, paths, recipes), "sh"),
+        *("/bin/sh", "-c", rank_shell(job, paths, own), "sh"),
         *(launcher.argv(UNSET) if launcher else ()),
         python,
         *job.command,

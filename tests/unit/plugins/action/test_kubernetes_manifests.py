@@ -134,7 +134,10 @@ def test_a_variable_that_only_the_nodes_have_is_refused(play, tmp_path, name, va
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"gaudi_training_processes_per_node": 0.5}, "gaudi_training_processes_per_node is 0.5, but a card cannot be"),
+        (
+            {"gaudi_training_processes_per_node": 0.5},
+            "gaudi_training_processes_per_node is 0.5, and cards cannot be split",
+        ),
         ({"gaudi_training_comand": []}, "did you mean gaudi_training_command?"),
         ({"gaudi_kubernetes_directory": "/dev/null"}, "gaudi_kubernetes_directory /dev/null"),
     ],
