@@ -100,7 +100,7 @@ options:
     type: str
     default: ""
   packages_url:
-    description: URL of a bundle (M(gaudi3.scale.package_bundle)) with the packages. Used with O(bundle_fingerprint) only.
+    description: URL of a bundle (M(gaudi3.scale.package_bundle)). Used only with O(bundle_fingerprint).
     type: str
     default: ""
   bundle_fingerprint:

@@ -88,34 +88,43 @@ def build(words: list[str]) -> int:
     return 0
 
 
+def push(words: list[str]) -> int:
+    if "refused.example.org" in words[-1]:
+        print("Error: http: server gave HTTP response to HTTPS client", file=sys.stderr)
+        return 125
+    identity = json.loads((place(words[-2]) / "image.json").read_text())[0]["Id"]
+    Path(value(words, "--digestfile")).write_text(f"sha256:{hashlib.sha256(identity.encode()).hexdigest()}")
+    return 0
+
+
+def start(words: list[str]) -> int:
+    image = next(word for word in words if (place(word) / "root").is_dir())
+    environment = {**os.environ, "PYTHONPATH": str(place(image) / "root" / SITE)}
+    command = [value(words, "--entrypoint"), *words[words.index(image) + 1 :]]
+    return subprocess.run(command, env=environment, check=False).returncode
+
+
 def main(words: list[str]) -> int:
     """Do what podman does of these words."""
     with (STORE / "calls").open("a") as calls:
         calls.write(" ".join(words)[:200].replace("\n", " ") + "\n")
-    match words[:2]:
-        case ["--version", *_]:
-            print("podman version 4.3.1")
-        case ["image", "inspect"]:
-            if not (place(words[2]) / "image.json").exists():
-                return 125
-            print((place(words[2]) / "image.json").read_text())
-        case ["image", "mount"]:
-            print(place(words[2]) / "root")
-        case ["build", *_]:
-            return build(words)
-        case ["rmi", *_]:
-            shutil.rmtree(place(words[-1]), ignore_errors=True)
-        case ["push", *_]:
-            if "refused.example.org" in words[-1]:
-                print("Error: http: server gave HTTP response to HTTPS client", file=sys.stderr)
-                return 125
-            identity = json.loads((place(words[-2]) / "image.json").read_text())[0]["Id"]
-            Path(value(words, "--digestfile")).write_text(f"sha256:{hashlib.sha256(identity.encode()).hexdigest()}")
-        case ["run", *_]:
-            image = next(word for word in words if (place(word) / "root").is_dir())
-            environment = {**os.environ, "PYTHONPATH": str(place(image) / "root" / SITE)}
-            command = [value(words, "--entrypoint"), *words[words.index(image) + 1 :]]
-            return subprocess.run(command, env=environment, check=False).returncode
+    verb = words[0] if words[0] != "image" else f"image {words[1]}"
+    if verb == "--version":
+        print("podman version 4.3.1")
+    elif verb == "image inspect":
+        if not (place(words[2]) / "image.json").exists():
+            return 125
+        print((place(words[2]) / "image.json").read_text())
+    elif verb == "image mount":
+        print(place(words[2]) / "root")
+    elif verb == "build":
+        return build(words)
+    elif verb == "rmi":
+        shutil.rmtree(place(words[-1]), ignore_errors=True)
+    elif verb == "push":
+        return push(words)
+    elif verb == "run":
+        return start(words)
     return 0
 
 

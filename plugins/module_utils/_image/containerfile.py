@@ -3,6 +3,8 @@
 # Private to gaudi3.scale: it may change in any release.
 """The Containerfile: what changes seldom comes first, so that a change of the code costs one layer; a value.
 
+An instruction costs a container, also where its result is known, so there are few.
+
 Each build of the same inputs gives the same image. So nothing of the day is in it: no cache, no log, no compiled Python
 (pip's have their source's time in them), and `--timestamp` gives all files the base image's time. What must not be in
 the image, addresses of indices among it, is a secret of the build, which leaves no trace.
@@ -11,6 +13,7 @@ the image, addresses of indices among it, is a secret of the build, which leaves
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import dataclass
 from typing import Mapping, Sequence
 
@@ -37,11 +40,15 @@ _TRACES_OF_DNF = "/var/cache/ldconfig/aux-cache /var/lib/dnf /var/log/dnf* /var/
 
 @dataclass(frozen=True)
 class Recipe:
-    """What the file says. ``base`` is a name that this host has, ``epoch`` the seconds since 1970 of all files."""
+    """What the file says. ``base`` is a name that this host has, ``epoch`` the seconds since 1970 of all files.
+
+    ``base_is_roots``: what the base runs, it runs as root.
+    """
 
     base: str
     epoch: int
     labels: Mapping[str, str]
+    base_is_roots: bool = True
     uses_apt: bool = True
     os_packages: Sequence[str] = ()
     requirements: bool = True
@@ -56,8 +63,7 @@ def render(recipe: Recipe) -> str:
     parts = [
         "# Written by gaudi3.scale: build_image.yml writes it anew.",
         f"FROM {recipe.base}",
-        "USER 0:0",
-        f"ARG SOURCE_DATE_EPOCH={recipe.epoch}",
+        *([] if recipe.base_is_roots else ["USER 0:0"]),
         *_system(recipe),
         *_python(recipe),
         _environment(recipe),
@@ -80,14 +86,16 @@ def _system(recipe: Recipe) -> list[str]:
             "RUN --mount=type=cache,target=/var/cache/apt,sharing=locked",
             "--mount=type=cache,target=/var/lib/apt/lists,sharing=locked",
             *_secrets(APT, SOURCES, KEY),
-            f"export DEBIAN_FRONTEND=noninteractive APT_CONFIG={SECRETS_PLACE}/{APT} && apt-get -q update &&",
+            f"export DEBIAN_FRONTEND=noninteractive APT_CONFIG={SECRETS_PLACE}/{APT} {_epoch(recipe)} &&",
+            "apt-get -q update &&",
             f"apt-get -q install --yes --no-install-recommends {names} &&",
             f"rm -rf {_TRACES_OF_APT}",
         ]
     else:
         words = [
             "RUN --mount=type=cache,target=/var/cache/dnf,sharing=locked",
-            f"dnf --assumeyes --setopt=install_weak_deps=False --setopt=keepcache=True install {names} &&",
+            f"{_epoch(recipe)} dnf --assumeyes --setopt=install_weak_deps=False --setopt=keepcache=True",
+            f"install {names} &&",
             f"rm -rf {_TRACES_OF_DNF}",
         ]
     return [" \\\n    ".join(words)]
@@ -98,15 +106,20 @@ def _python(recipe: Recipe) -> list[str]:
     lines = [f"COPY --chown=0:0 {' '.join(copied)} {_ETC}/"]
     if not recipe.requirements:
         return lines
-    arguments = [f"ARG {name}={_quoted(variable_text(value))}" for name, value in _sorted(recipe.build_arguments)]
+    arguments = [f"{name}={shlex.quote(variable_text(value))}" for name, value in _sorted(recipe.build_arguments)]
     words = [
         "RUN --mount=type=cache,target=/root/.cache/pip,sharing=locked",
         *_secrets(PIP, WHEELS),
+        " ".join([_epoch(recipe), *arguments]),
         f"PIP_CONFIG_FILE={SECRETS_PLACE}/{PIP} PIP_BREAK_SYSTEM_PACKAGES=1 PIP_ROOT_USER_ACTION=ignore",
         "PYTHONDONTWRITEBYTECODE=1 python3 -m pip install --no-compile --disable-pip-version-check --no-input",
         f"--cache-dir /root/.cache/pip --constraint {_ETC}/{CONSTRAINTS} --requirement {_ETC}/{REQUIREMENTS}",
     ]
-    return [*lines, *arguments, " \\\n    ".join(words)]
+    return [*lines, " \\\n    ".join(words)]
+
+
+def _epoch(recipe: Recipe) -> str:
+    return f"SOURCE_DATE_EPOCH={recipe.epoch}"
 
 
 def _secrets(*names: str) -> list[str]:

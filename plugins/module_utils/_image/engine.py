@@ -40,6 +40,12 @@ class Image:
     architecture: str
     labels: Mapping[str, str] = field(default_factory=dict)
     layers: int = 0
+    user: str = ""
+
+    @property
+    def is_roots(self) -> bool:
+        """Whether its processes are root's."""
+        return self.user.partition(":")[0] in ("", "0", "root")
 
 
 @dataclass(frozen=True)
@@ -168,6 +174,7 @@ def _podmans(text: str) -> Image | None:
         str(found.get("Architecture", "")),
         {str(name): str(value) for name, value in labels.items()},
         len(layers),
+        str((found.get("Config") or {}).get("User") or ""),
     )
 
 
@@ -183,6 +190,7 @@ def _buildahs(text: str) -> Image:
         str(image.get("architecture", "")),
         {str(name): str(value) for name, value in labels.items()},
         len(layers),
+        str((image.get("config") or {}).get("User") or ""),
     )
 
 

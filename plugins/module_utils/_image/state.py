@@ -185,7 +185,10 @@ def _build(wanted: Wanted, engine: Engine, run: Run) -> tuple[ImageRecord, build
     epoch = max(base.created, _OLDEST)
     labels = labels_of(wanted, before, epoch)
     uses_apt = any(package.kind == "deb" for package in before.packages)
-    recipe = _recipe(options, wanted.base.image, epoch, labels, bool(wanted.requirements), uses_apt)
+    recipe = replace(
+        _recipe(options, wanted.base.image, epoch, labels, bool(wanted.requirements), uses_apt),
+        base_is_roots=base.is_roots,
+    )
     sources = source_files(options, site, before.system.get("VERSION_CODENAME", ""))
     work = _write_context(wanted, recipe, packages.constraints(before), sources)
     counts = _run_build(wanted, engine, work, epoch)

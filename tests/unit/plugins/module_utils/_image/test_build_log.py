@@ -30,8 +30,8 @@ def test_steps_from_the_cache_are_counted():
 
 def test_who_wants_another_torch_is_named_with_both_versions():
     assert failure(CONFLICT, "Error: exit status 1", "/log") == (
-        "Greedy 1.0 wants torch ==9.9.0, and the vendor's image has 2.11.0a0+gitdeadbee, which stays; take a version that "
-        "works with it, or remove the requirement."
+        "Greedy 1.0 wants torch ==9.9.0, and the vendor's image has 2.11.0a0+gitdeadbee, which stays; take a version "
+        "that works with it, or remove the requirement."
     )
 
 
@@ -44,8 +44,10 @@ def test_who_wants_another_torch_is_named_with_both_versions():
         ),
         (
             "STEP 6/9: RUN pip\nERROR: No matching distribution found for thing==9\n",
-            "The build failed at RUN (step 6 of 9): No matching distribution found for thing==9; the whole output is in "
-            "/log.",
+            (
+                "The build failed at RUN (step 6 of 9): No matching distribution found for thing==9; the whole output "
+                "is in /log."
+            ),
         ),
         ("", "The build failed: Error: no space left on device; the whole output is in /log."),
     ],

@@ -19,22 +19,22 @@ RECIPE = Recipe(
 GOLDEN = f"""\
 # Written by gaudi3.scale: build_image.yml writes it anew.
 FROM {BASE}
-USER 0:0
-ARG SOURCE_DATE_EPOCH=1767323045
 RUN --mount=type=cache,target=/var/cache/apt,sharing=locked \\
     --mount=type=cache,target=/var/lib/apt/lists,sharing=locked \\
     --mount=type=secret,id=gaudi3_scale_apt,target=/run/secrets/gaudi3_scale_apt,mode=0444 \\
     --mount=type=secret,id=gaudi3_scale_sources,target=/run/secrets/gaudi3_scale_sources,mode=0444 \\
     --mount=type=secret,id=gaudi3_scale_key.asc,target=/run/secrets/gaudi3_scale_key.asc,mode=0444 \\
-    export DEBIAN_FRONTEND=noninteractive APT_CONFIG=/run/secrets/gaudi3_scale_apt && apt-get -q update && \\
+    export DEBIAN_FRONTEND=noninteractive APT_CONFIG=/run/secrets/gaudi3_scale_apt \
+SOURCE_DATE_EPOCH=1767323045 && \\
+    apt-get -q update && \\
     apt-get -q install --yes --no-install-recommends curl=7.81.0-1 libaio1 && \\
     rm -rf /etc/group- /etc/gshadow- /etc/passwd- /etc/shadow- /var/cache/debconf/*-old \
 /var/cache/ldconfig/aux-cache /var/lib/dpkg/*-old /var/log/alternatives.log /var/log/apt /var/log/dpkg.log
 COPY --chown=0:0 requirements.txt pip-constraints.txt /etc/gaudi3_scale/
-ARG MAX_JOBS="4"
 RUN --mount=type=cache,target=/root/.cache/pip,sharing=locked \\
     --mount=type=secret,id=gaudi3_scale_pip,target=/run/secrets/gaudi3_scale_pip,mode=0444 \\
     --mount=type=secret,id=gaudi3_scale_wheels.html,target=/run/secrets/gaudi3_scale_wheels.html,mode=0444 \\
+    SOURCE_DATE_EPOCH=1767323045 MAX_JOBS=4 \\
     PIP_CONFIG_FILE=/run/secrets/gaudi3_scale_pip PIP_BREAK_SYSTEM_PACKAGES=1 PIP_ROOT_USER_ACTION=ignore \\
     PYTHONDONTWRITEBYTECODE=1 python3 -m pip install --no-compile --disable-pip-version-check --no-input \\
     --cache-dir /root/.cache/pip --constraint /etc/gaudi3_scale/pip-constraints.txt \
@@ -64,6 +64,15 @@ def test_a_change_of_the_code_s_labels_changes_the_last_instruction_alone():
     assert [number for number, (one, other) in enumerate(zip(before, after, strict=True)) if one != other] == [
         len(before) - 1
     ]
+
+
+def test_a_base_of_another_user_is_built_on_as_root():
+    assert "\nUSER 0:0\n" in render(Recipe(BASE, 0, {}, base_is_roots=False))
+    assert "USER 0:0" not in render(RECIPE)
+
+
+def test_what_is_given_to_pip_is_one_word_of_the_shell():
+    assert "FLAGS='a; rm -rf /'" in render(Recipe(BASE, 0, {}, build_arguments={"FLAGS": "a; rm -rf /"}))
 
 
 def test_without_packages_nothing_is_run():

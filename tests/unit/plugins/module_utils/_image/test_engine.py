@@ -26,6 +26,7 @@ PODMANS = [
         "Created": "2026-01-02T03:04:05.123456789Z",
         "Architecture": "amd64",
         "Labels": {"a": "b"},
+        "Config": {"User": "1000:1000"},
         "RootFS": {"Type": "layers", "Layers": ["sha256:1", "sha256:2"]},
     }
 ]
@@ -35,11 +36,11 @@ BUILDAHS = {
     "OCIv1": {
         "created": "2026-01-02T03:04:05.123456789Z",
         "architecture": "amd64",
-        "config": {"Labels": {"a": "b"}},
+        "config": {"Labels": {"a": "b"}, "User": "1000:1000"},
         "rootfs": {"type": "layers", "diff_ids": ["sha256:1", "sha256:2"]},
     },
 }
-IMAGE = Image("12ab", "sha256:34cd", 1767323045, "amd64", {"a": "b"}, 2)
+IMAGE = Image("12ab", "sha256:34cd", 1767323045, "amd64", {"a": "b"}, 2, "1000:1000")
 
 
 def answering(text, rc=0):

@@ -61,8 +61,10 @@ BAD = {
     ),
     "no digest": (
         {"base_digest": ""},
-        r"pytorch-installer-2\.11\.0:1\.24\.1-482 has no digest, .*set base_digest \(gaudi_image_base_digest\) to what "
-        r"`skopeo inspect --format '\{\{\.Digest\}\}' docker://vault",
+        (
+            r"pytorch-installer-2\.11\.0:1\.24\.1-482 has no digest, .*set base_digest \(gaudi_image_base_digest\) to "
+            r"what `skopeo inspect --format '\{\{\.Digest\}\}' docker://vault"
+        ),
     ),
     "latest": ({"base": "registry.example.org/team/base:latest"}, r"'latest' is another image tomorrow"),
     "a digest that is none": ({"base_digest": "sha256:12"}, r"has the digest 'sha256:12'; write sha256: and 64"),

