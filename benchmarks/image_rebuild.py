@@ -5,9 +5,10 @@
     .venv/bin/python -m benchmarks.image_rebuild
 
 Needs root, and podman or buildah. Both build on the same machine from the same base, requirements and code, by turns,
-with the layers of the turn before; the naive file is `COPY . /workspace`, then `pip install`. The base is this machine's
-own Python (python3-pip) with a stand-in for PyTorch, or ``--base``. Prints the seconds of the builds, our whole run with
-test, bill of materials and signature, and how many instructions and layers were there already; 1 where it misses the goal.
+with the layers of the turn before; the naive file is `COPY . /workspace`, then `pip install`. The base is this
+machine's own Python (python3-pip) with a stand-in for PyTorch, or ``--base``. Prints the seconds of the builds, our
+whole run with test, bill of materials and signature, and how many instructions and layers were there already; returns 1
+where it misses the goal.
 """
 
 from __future__ import annotations

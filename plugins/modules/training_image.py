@@ -280,6 +280,7 @@ def main() -> None:
     run_module(
         AnsibleModule,
         answer,
+        empty=("requirements", "signing_key"),
         argument_spec={
             "name": {"type": "str", "required": True},
             "code": {"type": "path", "required": True},

@@ -18,7 +18,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-STORE = Path(os.environ["PODMAN_STAND_IN"])
+STORE = Path(os.environ.get("PODMAN_STAND_IN", ""))
 SITE = "usr/local/lib/python3.11/dist-packages"
 CONFLICT = """STEP 7/12: RUN pip
 ERROR: Cannot install greedy==1.0 because these package versions have conflicting dependencies.

@@ -24,6 +24,8 @@ PODMAN, BUILDAH = "podman", "buildah"
 # Of the containers that are made here; one that an interrupted run left is removed before the next.
 CONTAINER = "gaudi3-scale-image"
 _QUICK_S = 120
+# What both know: no network but the container's own loopback.
+CLOSED = ("--network", "none")
 _TRANSFER_S = 7200
 _NO_TLS = re.compile(r"server gave HTTP response to HTTPS client|tls: |x509: ", re.IGNORECASE)
 _GONE = re.compile(r"manifest unknown|name unknown|not found|404", re.IGNORECASE)
@@ -95,18 +97,26 @@ class Engine:
         with self._container(image) as name:
             yield Path(last_line(self._quick("mount", name).stdout))
 
-    def start(self, image: str, command: Sequence[str], words: Sequence[str], timeout: float) -> CommandResult:
-        """Run a command in a container of the image until it ends, with the arguments ``words``."""
+    def start(
+        self,
+        image: str,
+        program: str,
+        arguments: Sequence[str],
+        words: Sequence[str] = CLOSED,
+        timeout: float = _QUICK_S,
+    ) -> CommandResult:
+        """Run a program of the image in a container until it ends; ``words`` are the engine's own arguments."""
         if self.program == PODMAN:
             self.run([PODMAN, "rm", "--force", CONTAINER], timeout=_QUICK_S)
             try:
-                argv = [PODMAN, "run", "--rm", "--name", CONTAINER, *words, image, *command]
+                # As entry point, also where the image names another one.
+                argv = [PODMAN, "run", "--rm", "--name", CONTAINER, *words, "--entrypoint", program, image, *arguments]
                 return self.run(argv, timeout=timeout)
             finally:
                 # One that ran past its time is still there.
                 self.run([PODMAN, "rm", "--force", CONTAINER], timeout=_QUICK_S)
         with self._container(image) as name:
-            return self.run([BUILDAH, "run", *words, name, "--", *command], timeout=timeout)
+            return self.run([BUILDAH, "run", *words, name, "--", program, *arguments], timeout=timeout)
 
     def push(self, image: str, target: str, registry: str, digest_file: Path, words: Sequence[str]) -> str:
         """Copy the image to a registry, and return the digest that it has there."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.parser import HeaderParser
 from pathlib import Path
 from typing import Iterator, Mapping
@@ -25,13 +25,16 @@ _SITES = ("site-packages", "dist-packages")
 _ENVIRONMENTS = ("opt", "root", "home", "opt/habanalabs")
 _PYTHON = re.compile(r"python3(?:\.\d+)?")
 _METADATA = re.compile(r"\.(?:dist|egg)-info$")
+# rpm's database is of a form of its own, so rpm itself is asked, in a container of the image.
+RPM_PLACES = ("var/lib/rpm", "usr/lib/sysimage/rpm")
+RPM_QUERY = ("-qa", "--queryformat", r"%{NAME}\t%{VERSION}-%{RELEASE}\t%{ARCH}\t%{LICENSE}\n")
 # habana-torch-plugin 1.24.1.482; habanalabs-graph 1.24.1-482.
 _OF_RELEASE = re.compile(r"(\d+\.\d+\.\d+)[.-](\d+)")
 
 
 @dataclass(frozen=True, order=True)
 class Package:
-    """``kind`` is ``deb`` or ``pypi``; ``place`` is the directory of a Python package."""
+    """``kind`` is ``deb``, ``rpm`` or ``pypi``; ``place`` is the directory of a Python package."""
 
     kind: str
     name: str
@@ -81,6 +84,20 @@ def read_contents(root: Path) -> Contents:
     system = dict(_os_release(text_of(root, "etc/os-release") or text_of(root, "usr/lib/os-release")))
     debs = sorted(_debs(text_of(root, "var/lib/dpkg/status")))
     return Contents(system, (*debs, *_python_packages(root)))
+
+
+def has_rpms(root: Path) -> bool:
+    """Whether the image whose files are below ``root`` has a database of rpm."""
+    return any(names_in(root, place) for place in RPM_PLACES)
+
+
+def with_rpms(contents: Contents, said: str) -> Contents:
+    """The same with what ``rpm`` in the image answered to ``RPM_QUERY``."""
+    rows = [line.split("\t") for line in said.splitlines()]
+    # Keys are packages to rpm.
+    found = [Package("rpm", row[0], row[1], row[3], architecture=row[2]) for row in rows if len(row) == 4]
+    rpms = sorted(package for package in found if package.name != "gpg-pubkey")
+    return replace(contents, packages=(*rpms, *contents.packages))
 
 
 def _os_release(text: str) -> Iterator[tuple[str, str]]:

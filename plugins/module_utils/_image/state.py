@@ -14,7 +14,7 @@ from typing import Mapping, Sequence
 
 from .._containers.container_start import COUNT_ON_NODE, addresses
 from .._errors import GaudiError
-from .._node.commands import Run
+from .._node.commands import Run, last_line
 from .._node.lock import exclusive
 from .._node.rendered_files import read_text
 from .._node.umask import readable_by_all
@@ -179,12 +179,11 @@ def _build(wanted: Wanted, engine: Engine, run: Run) -> tuple[ImageRecord, build
     options = wanted.options
     site = bundle_of(options, run)
     base = _have_base(wanted, engine)
-    with engine.mounted(base.id) as root:
-        before = packages.read_contents(root)
+    before = _contents(engine, base.id)
     packages.refuse_unfit_base(before, wanted.base.name, wanted.release)
     epoch = max(base.created, _OLDEST)
     labels = labels_of(wanted, before, epoch)
-    uses_apt = any(package.kind == "deb" for package in before.packages)
+    uses_apt = all(package.kind != "rpm" for package in before.packages)
     recipe = replace(
         _recipe(options, wanted.base.image, epoch, labels, bool(wanted.requirements), uses_apt),
         base_is_roots=base.is_roots,
@@ -195,8 +194,7 @@ def _build(wanted: Wanted, engine: Engine, run: Run) -> tuple[ImageRecord, build
     image = engine.inspect(wanted.image)
     if image is None:
         raise GaudiError(f"{engine.program} built {wanted.image} and does not have it; see {wanted.place('.log')}.")
-    with engine.mounted(image.id) as root:
-        after = packages.read_contents(root)
+    after = _contents(engine, image.id)
     try:
         packages.refuse_changes(before, after)
     except GaudiError:
@@ -220,6 +218,18 @@ def _build(wanted: Wanted, engine: Engine, run: Run) -> tuple[ImageRecord, build
     )
     write_record(wanted.place(".json"), record)
     return record, counts
+
+
+def _contents(engine: Engine, image: str) -> packages.Contents:
+    """What is installed in an image of this host."""
+    with engine.mounted(image) as root:
+        found, has_rpms = packages.read_contents(root), packages.has_rpms(root)
+    if not has_rpms:
+        return found
+    done = engine.start(image, "rpm", packages.RPM_QUERY)
+    if done.rc:
+        raise GaudiError(f"rpm in the image {image} does not say what is installed: {last_line(done.stderr)}.")
+    return packages.with_rpms(found, done.stdout)
 
 
 def _have_base(wanted: Wanted, engine: Engine) -> Image:
@@ -313,8 +323,8 @@ def _finish(wanted: Wanted, engine: Engine, record: ImageRecord, steps: Sequence
     options, path = wanted.options, wanted.place(".json")
     if PROVE in steps:
         words = proof.words(options.device, engine.program)
-        command = proof.command(options.device, engine.program)
-        result = engine.start(record.image, command, words, proof.TIMEOUT_S)
+        arguments = ["-c", proof.program(options.device)]
+        result = engine.start(record.image, "python3", arguments, words, proof.TIMEOUT_S)
         record = replace(record, proof=proof.judge(options.device, record.torch, result))
         write_record(path, record)
     if PUSH in steps and wanted.push:

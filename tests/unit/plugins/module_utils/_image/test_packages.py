@@ -9,6 +9,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiE
 from ansible_collections.gaudi3.scale.plugins.module_utils._image import packages
 from ansible_collections.gaudi3.scale.plugins.module_utils._image.image_files import inside
 from ansible_collections.gaudi3.scale.plugins.module_utils._image.packages import read_contents
+from ansible_collections.gaudi3.scale.plugins.module_utils._image.sbom import package_url
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
 from ansible_collections.gaudi3.scale.tests.image_base import TORCH, metadata, vendors_packages, write_files
 
@@ -139,3 +140,17 @@ def test_other_packages_may_change(root):
 def test_pip_is_told_what_stays(root):
     text = packages.constraints(read_contents(root))
     assert text.splitlines()[1:] == ["habana-torch-plugin==1.24.1.482", f"torch=={TORCH}"]
+
+
+def test_what_rpm_says_belongs_to_it(root):
+    write_files(root, {"var/lib/rpm/rpmdb.sqlite": ""})
+    assert packages.has_rpms(root)
+    said = "glibc\t2.34-100.el9\tx86_64\tLGPLv2+\ngpg-pubkey\t1-2\t(none)\tpubkey\n"
+    said += "habanalabs-graph\t1.24.1-482.el9\tx86_64\tx\n"
+    contents = packages.with_rpms(read_contents(root), said)
+    assert [(one.name, one.version) for one in contents.packages if one.kind == "rpm"] == [
+        ("glibc", "2.34-100.el9"),
+        ("habanalabs-graph", "1.24.1-482.el9"),
+    ]
+    assert contents.releases == {"1.24.1-482"}
+    assert package_url(contents.packages[0], "rhel") == "pkg:rpm/rhel/glibc@2.34-100.el9?arch=x86_64"
