@@ -177,7 +177,7 @@ msg:
   type: str
   returned: success
 steps:
-  description: What was done, or would be in check mode - C(build), C(prove), C(push), C(sign).
+  description: What was done, or would be in check mode - C(build), C(test), C(push), C(sign).
   type: list
   elements: str
   returned: success

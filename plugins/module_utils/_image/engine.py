@@ -27,6 +27,7 @@ _QUICK_S = 120
 # What both know: no network but the container's own loopback.
 CLOSED = ("--network", "none")
 _TRANSFER_S = 7200
+_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?(?:Z|([+-])(\d\d):(\d\d))")
 _NO_TLS = re.compile(r"server gave HTTP response to HTTPS client|tls: |x509: ", re.IGNORECASE)
 _GONE = re.compile(r"manifest unknown|name unknown|not found|404", re.IGNORECASE)
 _DENIED = re.compile(r"unauthorized|authentication required|denied|403", re.IGNORECASE)
@@ -205,6 +206,9 @@ def _buildahs(text: str) -> Image:
 
 
 def seconds(time_of_day: str) -> int:
-    """RFC 3339 in UTC, with or without fractions, as seconds since 1970; 0 for anything else."""
-    match = re.match(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?Z", time_of_day)
-    return max(0, calendar.timegm(time.strptime(match[1], "%Y-%m-%dT%H:%M:%S"))) if match else 0
+    """RFC 3339, with or without fractions, as seconds since 1970; 0 for anything else."""
+    match = _TIME.fullmatch(time_of_day)
+    if match is None:
+        return 0
+    ahead = int(f"{match[2]}1") * (int(match[3]) * 60 + int(match[4])) * 60 if match[2] else 0
+    return max(0, calendar.timegm(time.strptime(match[1], "%Y-%m-%dT%H:%M:%S")) - ahead)

@@ -13,7 +13,7 @@ from typing import Any, Mapping
 from .._node.json_file import read_json
 from .._node.rendered_files import WantedFile, pending, write
 
-BUILD, PROVE, PUSH, SIGN = "build", "prove", "push", "sign"
+BUILD, PROVE, PUSH, SIGN = "build", "test", "push", "sign"
 
 
 @dataclass(frozen=True)

@@ -86,5 +86,6 @@ def test_what_a_registry_says_is_one_sentence(stderr, sentence):
 
 def test_times_of_images():
     assert seconds("1970-01-01T00:00:07Z") == 7
+    assert seconds("1970-01-01T02:00:07.5+02:00") == seconds("1969-12-31T23:00:07-01:00") == 7
     assert seconds("0001-01-01T00:00:00Z") == 0
     assert seconds("") == 0

@@ -41,7 +41,7 @@ ASKED = {
     "signs": True,
     "rebuild": False,
 }
-ALL = ("build", "prove", "push", "sign")
+ALL = ("build", "test", "push", "sign")
 CASES = {
     "the same": ({}, ()),
     "the first time": ({"record": None}, ALL),
@@ -49,13 +49,13 @@ CASES = {
     "asked for": ({"rebuild": True}, ALL),
     "the image is gone": ({"image_id": ""}, ALL),
     "another image of that name": ({"image_id": "other"}, ALL),
-    "another device": ({"device": "hpu"}, ("prove",)),
+    "another device": ({"device": "hpu"}, ("test",)),
     "another repository": ({"repository": "registry.example.org/second"}, ("push", "sign")),
     "no repository": ({"repository": ""}, ("sign",)),
     "not signed": ({"signs": False}, ()),
     "it failed before the test": ({"record": replace(RECORD, proof={}, pushed={}, signed="")}, ALL[1:]),
     "it failed before the push": ({"record": replace(RECORD, pushed={}, signed="")}, ("push", "sign")),
-    "neither pushed nor signed": ({"record": None, "repository": "", "signs": False}, ("build", "prove")),
+    "neither pushed nor signed": ({"record": None, "repository": "", "signs": False}, ("build", "test")),
 }
 
 

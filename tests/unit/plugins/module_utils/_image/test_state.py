@@ -64,7 +64,7 @@ def make(options, check_mode=False):
 
 def test_it_is_built_tested_pushed_and_signed_once(host, tmp_path):
     foreseen = make(host, check_mode=True)
-    assert (foreseen["changed"], foreseen["steps"]) == (True, ["build", "prove", "push", "sign"])
+    assert (foreseen["changed"], foreseen["steps"]) == (True, ["build", "test", "push", "sign"])
     assert not (tmp_path / "images/llm.json").exists() and "build" not in calls(tmp_path)
     done = make(host)
     assert done["steps"] == foreseen["steps"] and done["image"] == foreseen["image"]
@@ -187,7 +187,7 @@ def test_the_signature_is_one_that_gpg_accepts_of_this_digest(host, tmp_path):
 
 def test_without_a_repository_and_a_key_nothing_leaves_the_host(host, tmp_path):
     done = make(replace(host, push="", signing_key=""))
-    assert done["steps"] == ["build", "prove"]
+    assert done["steps"] == ["build", "test"]
     assert (done["pushed"], done["signed"], done["signature"], done["fingerprint"]) == ("", "", "", "")
     assert "push" not in calls(tmp_path) and not (tmp_path / "key.asc").exists()
 
