@@ -17,9 +17,9 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-PACKAGES = ("apt", "bash", "ca-certificates", "python3", "python3-pip")
+PACKAGES = ("apt", "bash", "ca-certificates", "mawk", "python3", "python3-pip")
 # Of a running system, and of no package.
-ALSO = ("group", "gshadow", "ld.so.cache", "ld.so.conf", "passwd", "resolv.conf", "shadow")
+ALSO = ("ca-certificates.conf", "group", "gshadow", "ld.so.cache", "ld.so.conf", "passwd", "resolv.conf", "shadow")
 TREES = ("etc/alternatives", "etc/apt", "etc/ld.so.conf.d", "etc/ssl", "usr/share/keyrings", "var/lib/dpkg/info")
 EMPTY = ("dev", "proc", "root", "run", "sys", "tmp", "var/cache/apt/archives/partial", "var/lib/apt/lists/partial")
 EMPTY_ALSO = ("var/lib/dpkg/updates", "var/lib/dpkg/triggers", "var/log", "var/tmp")
