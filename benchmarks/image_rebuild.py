@@ -130,7 +130,7 @@ def measure(
         name=NAME,
         code=str(code),
         release=RELEASE,
-        base=f"oci-archive:{archive}",
+        base_image=f"oci-archive:{archive}",
         index_url=arguments.index_url,
         plain_http_hosts=[host],
         device="cpu",

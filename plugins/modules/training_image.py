@@ -65,7 +65,7 @@ options:
     description: Operating system in the name of the vendor's image.
     type: str
     default: ubuntu22.04
-  base:
+  base_image:
     description:
       - Another base image, as V(registry.example.org/team/image@sha256:...), or an archive on this host, as
         V(oci-archive:/path) or V(docker-archive:/path). It must have been made from the vendor's image of O(release).
@@ -74,8 +74,8 @@ options:
     default: ""
   base_digest:
     description:
-      - Digest of the base image, as V(sha256:...), where O(base) does not have it. For an archive, the checksum of the
-        file, which is optional.
+      - Digest of the base image, as V(sha256:...), where O(base_image) does not have it. For an archive, the checksum of
+        the file, which is optional.
     type: str
     default: ""
   environment:
@@ -91,7 +91,7 @@ options:
     type: list
     elements: str
     default: []
-  user:
+  container_user:
     description: User and group of the image's processes, as numbers that are not root's.
     type: str
     default: "1000:1000"
@@ -291,12 +291,12 @@ def main() -> None:
             "release_overrides": {"type": "dict", "default": {}},
             "registry": {"type": "str", "default": "vault.habana.ai/gaudi-docker"},
             "system": {"type": "str", "default": "ubuntu22.04"},
-            "base": text,
+            "base_image": text,
             "base_digest": text,
             "environment": {"type": "dict", "default": {}},
             "build_arguments": {"type": "dict", "default": {}},
             "command": strings,
-            "user": {"type": "str", "default": "1000:1000"},
+            "container_user": {"type": "str", "default": "1000:1000"},
             "index_url": text,
             "packages_url": text,
             "bundle_fingerprint": text,

@@ -103,25 +103,25 @@ def vendors_image(options: ImageOptions, release: Release) -> str:
 
 def wanted_base(options: ImageOptions, release: Release) -> Base:
     """What to begin with. Raises :class:`GaudiError` where it is not pinned, or is of another release by its name."""
-    transport, _colon, path = options.base.partition(":")
+    transport, _colon, path = options.base_image.partition(":")
     if transport in ARCHIVES:
         return _archive(transport, path, options)
-    option = "base (gaudi_image_base)"
-    text = options.base or vendors_image(options, release)
+    option = "base_image (gaudi_image_base)"
+    text = options.base_image or vendors_image(options, release)
     if options.base_digest and "@" not in text:
         text = f"{text}@{options.base_digest}"
     reference = parse_reference(text, option)
     if reference.tag == "latest":
         raise GaudiError(
-            f"{option} is {options.base!r:.120}: 'latest' is another image tomorrow, so no two builds would agree; "
-            "give the release's tag and a digest.",
-            option="base",
+            f"{option} is {options.base_image!r:.120}: 'latest' is another image tomorrow, so no two builds would "
+            "agree; give the release's tag and a digest.",
+            option="base_image",
         )
     if not reference.digest:
         raise GaudiError(
             f"The base image {text} has no digest, so it could be another one tomorrow; set base_digest "
             f"(gaudi_image_base_digest) to what `skopeo inspect --format '{{{{.Digest}}}}' docker://{text}` prints, or "
-            "base (gaudi_image_base) to an archive.",
+            "base_image (gaudi_image_base) to an archive.",
             option="base_digest",
         )
     _refuse_other_release(text, release)
@@ -131,9 +131,9 @@ def wanted_base(options: ImageOptions, release: Release) -> Base:
 def _archive(transport: str, path: str, options: ImageOptions) -> Base:
     if not path.startswith("/") or not Path(path).is_file():
         raise GaudiError(
-            f"base (gaudi_image_base) is {options.base!r:.120}, and this host has no such file; copy the archive "
-            "there, or correct the path.",
-            option="base",
+            f"base_image (gaudi_image_base) is {options.base_image!r:.120}, and this host has no such file; copy the "
+            "archive there, or correct the path.",
+            option="base_image",
         )
     digits = file_digest(Path(path), "sha256")
     if options.base_digest and options.base_digest != f"sha256:{digits}":
@@ -153,7 +153,7 @@ def _refuse_other_release(text: str, release: Release) -> None:
             raise GaudiError(
                 f"The base image {text.partition('@')[0]} is of release {found[0]}, and the nodes' driver is of "
                 f"{release.package_version}; take the image of {release.version}, or set release (gaudi_release).",
-                option="base",
+                option="base_image",
                 image_release=found[0],
                 release=release.package_version,
             )

@@ -14,7 +14,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Iterator, Mapping, Sequence
+from typing import Any, Callable, Iterator, Mapping, Sequence
 
 from .._errors import GaudiError
 from .._node.commands import CommandResult, Run, last_line
@@ -62,9 +62,9 @@ class Engine:
         """The image of that name or id; None where this host has none."""
         if self.program == PODMAN:
             found = self.run([PODMAN, "image", "inspect", name], timeout=_QUICK_S)
-            return None if found.rc else _podmans(found.stdout)
+            return None if found.rc else _read(self.program, name, found.stdout, _podmans)
         found = self.run([BUILDAH, "inspect", "--type", "image", name], timeout=_QUICK_S)
-        return None if found.rc else _buildahs(found.stdout)
+        return None if found.rc else _read(self.program, name, found.stdout, _buildahs)
 
     def pull(self, source: str, registry: str, words: Sequence[str]) -> str:
         """Fetch an image, and return its id."""
@@ -174,8 +174,17 @@ def transfer_refusal(verb: str, target: str, registry: str, done: CommandResult)
     return f"{where}: {said}."
 
 
-def _podmans(text: str) -> Image | None:
-    (found, *_others) = parse_json(text)
+def _read(program: str, name: str, text: str, form: Callable[[Any], Image]) -> Image:
+    try:
+        return form(parse_json(text))
+    except (ValueError, TypeError, AttributeError) as error:
+        raise GaudiError(
+            f"{program} says nothing about the image {name} that can be read; see `{program} info`."
+        ) from error
+
+
+def _podmans(document: Any) -> Image:
+    (found, *_others) = document
     labels = found.get("Labels") or {}
     layers = (found.get("RootFS") or {}).get("Layers") or []
     return Image(
@@ -189,8 +198,7 @@ def _podmans(text: str) -> Image | None:
     )
 
 
-def _buildahs(text: str) -> Image:
-    found: dict[str, Any] = parse_json(text)
+def _buildahs(found: Any) -> Image:
     image = found.get("OCIv1") or {}
     labels = (image.get("config") or {}).get("Labels") or {}
     layers = (image.get("rootfs") or {}).get("diff_ids") or []

@@ -27,7 +27,7 @@ DEVICES = ("cpu", "hpu")
 class ImageOptions:
     """What the operator asks for. ``code`` is a directory of this host, ``requirements`` a file in it.
 
-    Empty ``base``: the vendor's image of ``release`` for ``system`` in ``registry``, of the digest ``base_digest``.
+    Empty ``base_image``: the vendor's of ``release`` for ``system`` in ``registry``, of the digest ``base_digest``.
     ``build_arguments`` are variables of pip's run, ``environment`` those of the finished image. Without ``push``
     nothing leaves this host; without ``signing_key`` nothing is signed. ``rebuild``: from the base on, whatever
     is known of an earlier build.
@@ -41,7 +41,7 @@ class ImageOptions:
     release_overrides: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     registry: str = "vault.habana.ai/gaudi-docker"
     system: str = "ubuntu22.04"
-    base: str = ""
+    base_image: str = ""
     base_digest: str = ""
     requirements: str = "requirements.txt"
     excluded: Sequence[str] = ()
@@ -49,7 +49,7 @@ class ImageOptions:
     environment: Mapping[str, object] = field(default_factory=dict)
     build_arguments: Mapping[str, object] = field(default_factory=dict)
     command: Sequence[str] = ()
-    user: str = "1000:1000"
+    container_user: str = "1000:1000"
     index_url: str = ""
     packages_url: str = ""
     bundle_fingerprint: str = ""
@@ -85,7 +85,7 @@ def check(options: ImageOptions) -> None:
         )
     for package in options.os_packages:
         check_package("os_packages (gaudi_image_os_packages)", package)
-    _check_user(options.user)
+    _check_user(options.container_user)
     for option, variables in (("environment", options.environment), ("build_arguments", options.build_arguments)):
         for name, value in variables.items():
             _check_variable(option, str(name), value)
@@ -104,8 +104,8 @@ def _check_user(user: str) -> None:
     match = _USER.fullmatch(user)
     if match is None or int(match[1]) == 0:
         raise GaudiError(
-            f"user (gaudi_image_user) is {user!r:.80}; give numbers that are not root's, such as 1000:1000.",
-            option="user",
+            f"container_user (gaudi_image_user) is {user!r:.80}; give numbers that are not root's, such as 1000:1000.",
+            option="container_user",
         )
 
 
@@ -115,6 +115,8 @@ def _check_variable(option: str, name: str, value: object) -> None:
         raise GaudiError(f"{shown} has {name!r:.80}, which is not the name of a variable.", option=option)
     if name.upper() in _RESERVED:
         raise GaudiError(f"{shown} has {name}, which the image sets itself; remove it.", option=option)
+    if not isinstance(value, (str, int, float)):
+        raise GaudiError(f"{shown}: the value of {name} is {value!r:.80}; give a text or a number.", option=option)
     text = variable_text(value)
     if is_secret_name(name) or without_shapes(text) != text:
         raise GaudiError(

@@ -150,19 +150,19 @@ def refuse_unfit_base(contents: Contents, base: str, release: Release) -> None:
     if not contents.torch:
         raise GaudiError(
             f"The base image {base} has no PyTorch; take the vendor's pytorch-installer image, or one made from it.",
-            option="base",
+            option="base_image",
         )
     if not contents.releases:
         raise GaudiError(
             f"The base image {base} has none of the vendor's packages, so its release is unknown; take the vendor's "
             "pytorch-installer image, or one made from it.",
-            option="base",
+            option="base_image",
         )
     if contents.releases != {release.package_version}:
         raise GaudiError(
             f"The base image {base} is of release {', '.join(sorted(contents.releases))}, and the nodes' driver is of "
             f"{release.package_version}; take the image of {release.version}, or set release (gaudi_release).",
-            option="base",
+            option="base_image",
             image_release=sorted(contents.releases),
             release=release.package_version,
         )
@@ -170,8 +170,8 @@ def refuse_unfit_base(contents: Contents, base: str, release: Release) -> None:
     if version_key(contents.torch)[: len(wanted)] != wanted:
         raise GaudiError(
             f"The base image {base} has PyTorch {contents.torch}, and release {release.package_version} has "
-            f"{release.pytorch}; correct base (gaudi_image_base), or the row in gaudi_release_overrides.",
-            option="base",
+            f"{release.pytorch}; correct base_image (gaudi_image_base), or the row in gaudi_release_overrides.",
+            option="base_image",
         )
 
 

@@ -13,7 +13,7 @@ _CUDA = "is compiled for CUDA"
 
 # Name (PEP 503) to the rest of a sentence that begins with it.
 REPLACING: Mapping[str, str] = {
-    "torch": f"{_BASE}, and set release or base for another PyTorch",
+    "torch": f"{_BASE}, and set release or base_image for another PyTorch",
     "torchvision": _BASE,
     "torchaudio": _BASE,
     "torchdata": _BASE,

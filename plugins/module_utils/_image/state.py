@@ -156,7 +156,7 @@ def _recipe(
         requirements=requirements,
         environment=options.environment,
         build_arguments=options.build_arguments,
-        user=options.user,
+        user=options.container_user,
         command=options.command,
     )
 
@@ -248,7 +248,7 @@ def _have_base(wanted: Wanted, engine: Engine) -> Image:
         raise GaudiError(
             f"The base image {base.name} is for {found.architecture}, and this host is {here}; build on a host of the "
             "nodes' architecture, or take the image for it.",
-            option="base",
+            option="base_image",
         )
     return found
 

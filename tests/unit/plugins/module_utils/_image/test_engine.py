@@ -53,6 +53,13 @@ def test_both_say_the_same_of_an_image(program, text):
     assert Engine(program, answering("", 125)).inspect("x") is None
 
 
+@pytest.mark.parametrize("program", ["podman", "buildah"])
+@pytest.mark.parametrize("text", ["", "[]", "null", "3", '"x"', '[{"Labels": 3}]', '{"OCIv1": 3}'])
+def test_an_answer_that_cannot_be_read_is_a_sentence(program, text):
+    with pytest.raises(GaudiError, match=rf"{program} says nothing about the image x that can be read"):
+        Engine(program, answering(text)).inspect("x")
+
+
 def test_a_host_without_either_is_refused_by_the_package_s_name():
     with pytest.raises(GaudiError, match=r"neither podman nor buildah; install the package podman \(or buildah\)"):
         find_engine(answering("", 127))

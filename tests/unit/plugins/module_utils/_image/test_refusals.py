@@ -31,8 +31,11 @@ BAD = {
     "code by a relative path": ({"code": "code"}, r"code \(gaudi_image_code\) is 'code'; give the whole path"),
     "no such directory": ({"code": "/nowhere/code"}, r"this host has no such directory; check the code out there"),
     "another device": ({"device": "cuda"}, r"device \(gaudi_device\) is 'cuda'; an image is tested on cpu or hpu"),
-    "root": ({"user": "0:0"}, r"user \(gaudi_image_user\) is '0:0'; give numbers that are not root's"),
-    "an account by its name": ({"user": "gaudi"}, r"give numbers that are not root's"),
+    "root": (
+        {"container_user": "0:0"},
+        r"container_user \(gaudi_image_user\) is '0:0'; give numbers that are not root's",
+    ),
+    "an account by its name": ({"container_user": "gaudi"}, r"give numbers that are not root's"),
     "a secret by its name": (
         {"environment": {"HF_TOKEN": "abc"}},
         r"environment \(.*\) has HF_TOKEN, which looks like",
@@ -51,6 +54,7 @@ BAD = {
     ),
     "a variable of the image's own": ({"environment": {"PATH": "/bin"}}, r"has PATH, which the image sets itself"),
     "two lines in a variable": ({"environment": {"A": "1\nUSER 0"}}, r"the value of A has a line break"),
+    "a list in a variable": ({"environment": {"A": ["1"]}}, r"the value of A is \['1'\]; give a text or a number"),
     "no variable": ({"environment": {"A B": 1}}, r"has 'A B', which is not the name of a variable"),
     "an option as package": ({"os_packages": ["--reinstall"]}, r"os_packages \(gaudi_image_os_packages\) has '--rein"),
     "an index without TLS": ({"index_url": "http://pypi.example.org/simple"}, r"uses plain http to pypi\.example\.org"),
@@ -66,21 +70,21 @@ BAD = {
             r"what `skopeo inspect --format '\{\{\.Digest\}\}' docker://vault"
         ),
     ),
-    "latest": ({"base": "registry.example.org/team/base:latest"}, r"'latest' is another image tomorrow"),
+    "latest": ({"base_image": "registry.example.org/team/base:latest"}, r"'latest' is another image tomorrow"),
     "a digest that is none": ({"base_digest": "sha256:12"}, r"has the digest 'sha256:12'; write sha256: and 64"),
     "a base of another release": (
-        {"base": f"registry.example.org/gaudi/1.23.0/pytorch@{DIGEST}"},
+        {"base_image": f"registry.example.org/gaudi/1.23.0/pytorch@{DIGEST}"},
         r"is of release 1\.23\.0, and the nodes' driver is of 1\.24\.1-482; take the image of 1\.24\.1",
     ),
     "a base of another build": (
-        {"base": f"registry.example.org/gaudi/pytorch:1.24.1-481@{DIGEST}"},
+        {"base_image": f"registry.example.org/gaudi/pytorch:1.24.1-481@{DIGEST}"},
         r"is of release 1\.24\.1-481, and the nodes' driver is of 1\.24\.1-482",
     ),
     "a base by a short name": (
-        {"base": f"pytorch@{DIGEST}"},
+        {"base_image": f"pytorch@{DIGEST}"},
         r"write it in full, as registry\.example\.org/team/image",
     ),
-    "an archive that is not there": ({"base": "oci-archive:/nowhere.tar"}, r"this host has no such file"),
+    "an archive that is not there": ({"base_image": "oci-archive:/nowhere.tar"}, r"this host has no such file"),
     "a registry by its scheme": (
         {"push": "http://registry.example.org/llm"},
         r"without a scheme\. A registry without TLS",
@@ -111,7 +115,7 @@ def test_a_user_in_a_repository_is_not_shown(options):
 def test_an_archive_is_held_against_its_checksum(options, tmp_path):
     archive = tmp_path / "base.tar"
     archive.write_bytes(b"layers")
-    given = replace(options, base=f"oci-archive:{archive}")
+    given = replace(options, base_image=f"oci-archive:{archive}")
     with pytest.raises(GaudiError, match=r"has the checksum sha256:[0-9a-f]{64}, and base_digest .* says sha256:4444"):
         state.plan(given)
     wanted = state.plan(replace(given, base_digest=""))

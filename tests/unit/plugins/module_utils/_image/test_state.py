@@ -46,7 +46,7 @@ def host(tmp_path, monkeypatch):
         name="llm",
         code=str(code),
         release="1.24.1",
-        base=BASE,
+        base_image=BASE,
         push=REPOSITORY,
         device="cpu",
         signing_key=str(tmp_path / "key.asc"),
@@ -110,9 +110,9 @@ def test_a_change_of_each_input_is_another_image(host):
         {"environment": {"PT_HPU_LAZY_MODE": "1"}},
         {"os_packages": ["libaio1"]},
         {"build_arguments": {"MAX_JOBS": "2"}},
-        {"user": "2000:2000"},
+        {"container_user": "2000:2000"},
         {"command": ["python3", "train.py"]},
-        {"base": BASE.replace("4444", "4445"), "base_digest": ""},
+        {"base_image": BASE.replace("4444", "4445"), "base_digest": ""},
     ):
         images.add(make(replace(host, **change), check_mode=True)["image"])
     Path(host.code, "train.py").write_text("print('another')\n")
