@@ -68,14 +68,15 @@ options:
   base_image:
     description:
       - Another base image, as V(registry.example.org/team/image@sha256:...), or an archive on this host, as
-        V(oci-archive:/path) or V(docker-archive:/path). It must have been made from the vendor's image of O(release).
+        V(oci-archive:/path) or V(docker-archive:/path). A name without a path is one of the bundle. It must
+        have been made from the vendor's image of O(release).
       - "Empty: the vendor's image of O(release) and O(system) in O(registry)."
     type: str
     default: ""
   base_digest:
     description:
-      - Digest of the base image, as V(sha256:...), where O(base_image) does not have it. For an archive, the checksum of
-        the file, which is optional.
+      - Digest of the base image, as V(sha256:...), where O(base_image) does not have it. For an archive, the checksum
+        of the file, which is optional.
     type: str
     default: ""
   environment:

@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from .._bundle.bundle_site import Site
+from .._bundle.layout import IMAGES
 from .._errors import GaudiError
 from .._node.digests import file_digest
 from .._releases.lookup import Release
@@ -46,7 +48,7 @@ class Reference:
 class Base:
     """``source`` is for pull, ``image`` for FROM, ``digest`` says which one it is, ``name`` whose it is.
 
-    ``registry`` is empty where it is an archive.
+    ``registry`` is empty where it is an archive, which comes from ``url`` if that is not.
     """
 
     source: str
@@ -54,6 +56,12 @@ class Base:
     name: str
     digest: str
     registry: str = ""
+    url: str = ""
+
+    @property
+    def file(self) -> str:
+        """The archive on this host."""
+        return self.source.partition(":")[2]
 
 
 def parse_reference(text: str, option: str) -> Reference:
@@ -101,9 +109,11 @@ def vendors_image(options: ImageOptions, release: Release) -> str:
     return f"{options.registry.rstrip('/')}/{path}:{release.package_version}"
 
 
-def wanted_base(options: ImageOptions, release: Release) -> Base:
+def wanted_base(options: ImageOptions, release: Release, site: Site | None = None) -> Base:
     """What to begin with. Raises :class:`GaudiError` where it is not pinned, or is of another release by its name."""
     transport, _colon, path = options.base_image.partition(":")
+    if transport in ARCHIVES and not path.startswith("/"):
+        return _from_bundle(transport, path, options, site)
     if transport in ARCHIVES:
         return _archive(transport, path, options)
     option = "base_image (gaudi_image_base)"
@@ -129,7 +139,7 @@ def wanted_base(options: ImageOptions, release: Release) -> Base:
 
 
 def _archive(transport: str, path: str, options: ImageOptions) -> Base:
-    if not path.startswith("/") or not Path(path).is_file():
+    if not Path(path).is_file():
         raise GaudiError(
             f"base_image (gaudi_image_base) is {options.base_image!r:.120}, and this host has no such file; copy the "
             "archive there, or correct the path.",
@@ -142,8 +152,31 @@ def _archive(transport: str, path: str, options: ImageOptions) -> Base:
             f"{options.base_digest:.80}; copy the archive again, or correct the option.",
             option="base_digest",
         )
-    image = f"localhost/gaudi3_scale/base:{digits[:12]}"
-    return Base(f"{transport}:{path}", image, Path(path).name, f"sha256:{digits}")
+    return Base(f"{transport}:{path}", _name_here(digits), Path(path).name, f"sha256:{digits}")
+
+
+def _from_bundle(transport: str, name: str, options: ImageOptions, site: Site | None) -> Base:
+    """An archive by its name alone is one of the site's bundle, whose manifest has its checksum."""
+    if site is None:
+        raise GaudiError(
+            f"base_image (gaudi_image_base) is {options.base_image!r:.120}, which is no whole path, and no bundle is "
+            "set; give the path, or set gaudi_packages_url and gaudi_bundle_fingerprint.",
+            option="base_image",
+        )
+    url = site.url(f"{IMAGES}/{name}")
+    checksum = site.checksum(url)
+    if not checksum:
+        raise GaudiError(
+            f"The bundle {site.packages_url} has no {IMAGES}/{name}; build it with that archive in "
+            "gaudi_bundle_files, or correct base_image (gaudi_image_base).",
+            option="base_image",
+        )
+    file = f"{options.directory}/{name}"
+    return Base(f"{transport}:{file}", _name_here(checksum.partition(":")[2]), name, checksum, url=url)
+
+
+def _name_here(digits: str) -> str:
+    return f"localhost/gaudi3_scale/base:{digits[:12]}"
 
 
 def _refuse_other_release(text: str, release: Release) -> None:

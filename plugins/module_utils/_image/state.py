@@ -10,11 +10,13 @@ import json
 import platform
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Mapping, Sequence
+from typing import Callable, Mapping, Sequence
 
+from .._bundle.bundle_site import Site
 from .._containers.container_start import COUNT_ON_NODE, addresses
 from .._errors import GaudiError
 from .._node.commands import Run, last_line
+from .._node.downloads import resume
 from .._node.lock import exclusive
 from .._node.rendered_files import read_text
 from .._node.umask import readable_by_all
@@ -46,6 +48,7 @@ class Wanted:
     requirements: str
     inputs: str
     push: Reference | None
+    site: Site | None = None
 
     @property
     def image(self) -> str:
@@ -67,7 +70,7 @@ class Wanted:
 
 def converge(options: ImageOptions, run: Run, check_mode: bool) -> dict[str, object]:
     """Make the image, or what of it is missing; the result's keys are always the same."""
-    wanted = plan(options)
+    wanted = plan(options, lambda: bundle_of(options, run))
     engine = find_engine(run)
     if check_mode:
         return _answer(
@@ -81,26 +84,26 @@ def converge(options: ImageOptions, run: Run, check_mode: bool) -> dict[str, obj
             proof.refuse_device(options.device, engine.program, bool(_cards(run) if options.device == "hpu" else ()))
         record = read_record(wanted.place(".json"))
         if BUILD in steps:
-            record, counts = _build(wanted, engine, run)
+            record, counts = _build(wanted, engine)
         assert record is not None
         record = _finish(wanted, engine, record, steps, run)
         return _answer(wanted, record, steps, counts, foreseen=False)
 
 
-def plan(options: ImageOptions) -> Wanted:
-    """Check what is asked for, and read code and requirements; nothing is started or fetched."""
+def plan(options: ImageOptions, bundle: Callable[[], Site | None] = lambda: None) -> Wanted:
+    """Check what is asked for, and read code and requirements; of the bundle, its signed manifest alone is fetched."""
     check(options)
     release = find_release(options.release, options.release_overrides)
     push = _push_target(options)
-    base = wanted_base(options, release)
+    site = bundle()
+    base = wanted_base(options, release, site)
     files = code_files(options.code, options.excluded)
     refusal = program_refusal(options.command, files)
     if refusal:
         raise GaudiError(refusal, option="command")
     requirements = _requirements(options)
-    return Wanted(
-        options, release, base, files, requirements, _inputs(options, release, base, files, requirements), push
-    )
+    inputs = _inputs(options, release, base, files, requirements)
+    return Wanted(options, release, base, files, requirements, inputs, push, site)
 
 
 def _push_target(options: ImageOptions) -> Reference | None:
@@ -174,10 +177,9 @@ def _cards(run: Run) -> frozenset[str]:
     return addresses(run(COUNT_ON_NODE, timeout=90).stdout)
 
 
-def _build(wanted: Wanted, engine: Engine, run: Run) -> tuple[ImageRecord, build_log.Steps]:
+def _build(wanted: Wanted, engine: Engine) -> tuple[ImageRecord, build_log.Steps]:
     """Build it and look at what it has; an image with another PyTorch is removed again."""
     options = wanted.options
-    site = bundle_of(options, run)
     base = _have_base(wanted, engine)
     before = _contents(engine, base.id)
     packages.refuse_unfit_base(before, wanted.base.name, wanted.release)
@@ -188,7 +190,7 @@ def _build(wanted: Wanted, engine: Engine, run: Run) -> tuple[ImageRecord, build
         _recipe(options, wanted.base.image, epoch, labels, bool(wanted.requirements), uses_apt),
         base_is_roots=base.is_roots,
     )
-    sources = source_files(options, site, before.system.get("VERSION_CODENAME", ""))
+    sources = source_files(options, wanted.site, before.system.get("VERSION_CODENAME", ""))
     work = _write_context(wanted, recipe, packages.constraints(before), sources)
     counts = _run_build(wanted, engine, work, epoch)
     image = engine.inspect(wanted.image)
@@ -237,9 +239,13 @@ def _have_base(wanted: Wanted, engine: Engine) -> Image:
     base = wanted.base
     found = engine.inspect(base.image)
     if found is None:
+        if base.url:
+            resume(base.url, base.file, "The base image", "base_image", base.digest)
         fetched = engine.pull(base.source, base.registry, _registry_words(wanted.options, base.registry))
         if not base.registry:
             engine.tag(fetched, base.image)
+        if base.url:
+            Path(base.file).unlink()
         found = engine.inspect(base.image)
     if found is None:
         raise GaudiError(f"{engine.program} fetched {base.source} and does not have {base.image}; see its storage.")

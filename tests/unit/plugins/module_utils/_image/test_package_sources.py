@@ -4,14 +4,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._bundle.layout import KEY
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._image.base import wanted_base
 from ansible_collections.gaudi3.scale.plugins.module_utils._image.options import ImageOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._image.package_sources import bundle_of, source_files
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
 
 OPTIONS = ImageOptions(name="llm", code="/code", release="1.24.1", os_packages=["libaio1"])
 WHEEL = "http://server:8090/api/pypi/gaudi-python/packages/idna-3.10-py3-none-any.whl"
@@ -29,6 +31,9 @@ class Bundle:
 
     def url(self, path):
         return f"{self.packages_url}/{path}"
+
+    def checksum(self, url):
+        return f"sha256:{'7' * 64}" if url == self.url("gaudi3_scale/images/base.tar") else ""
 
 
 @pytest.fixture
@@ -80,3 +85,22 @@ def test_a_bundle_of_another_system_is_refused_where_packages_are_wanted(bundle)
         GaudiError, match=r"has no packages of noble, so os_packages \(gaudi_image_os_packages\) cannot"
     ):
         source_files(OPTIONS, bundle, "noble")
+
+
+def test_an_archive_by_its_name_alone_is_the_bundle_s(bundle):
+    release = find_release("1.24.1")
+    options = replace(OPTIONS, base_image="oci-archive:base.tar")
+    base = wanted_base(options, release, bundle)
+    assert (base.source, base.file) == (
+        "oci-archive:/var/lib/gaudi3_scale/images/base.tar",
+        "/var/lib/gaudi3_scale/images/base.tar",
+    )
+    assert (base.url, base.digest) == (f"{bundle.packages_url}/gaudi3_scale/images/base.tar", f"sha256:{'7' * 64}")
+    with pytest.raises(
+        GaudiError, match=r"has no gaudi3_scale/images/other\.tar; build it with that archive in gaudi_b"
+    ):
+        wanted_base(replace(options, base_image="oci-archive:other.tar"), release, bundle)
+    with pytest.raises(
+        GaudiError, match=r"is no whole path, and no bundle is set; give the path, or set gaudi_packages"
+    ):
+        wanted_base(options, release)
