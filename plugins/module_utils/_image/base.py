@@ -130,8 +130,8 @@ def wanted_base(options: ImageOptions, release: Release, site: Site | None = Non
     if not reference.digest:
         raise GaudiError(
             f"The base image {text} has no digest, so it could be another one tomorrow; set base_digest "
-            f"(gaudi_image_base_digest) to what `skopeo inspect --format '{{{{.Digest}}}}' docker://{text}` prints, or "
-            "base_image (gaudi_image_base) to an archive.",
+            f"(gaudi_image_base_digest) to the Digest that `skopeo inspect docker://{text}` prints, or base_image "
+            "(gaudi_image_base) to an archive.",
             option="base_digest",
         )
     _refuse_other_release(text, release)

@@ -22,4 +22,6 @@ def test_bad_input_is_one_sentence_without_its_secret(tmp_path):
 def test_a_base_without_a_digest_is_refused(tmp_path):
     (tmp_path / "train.py").write_text("")
     result, status = call("training_image", name="llm", code=str(tmp_path), release="1.24.1", requirements="")
-    assert status == 1 and "set base_digest (gaudi_image_base_digest) to what `skopeo inspect" in result["msg"]
+    assert (
+        status == 1 and "set base_digest (gaudi_image_base_digest) to the Digest that `skopeo inspect" in result["msg"]
+    )

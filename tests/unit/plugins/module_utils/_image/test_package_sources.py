@@ -101,6 +101,6 @@ def test_an_archive_by_its_name_alone_is_the_bundle_s(bundle):
     ):
         wanted_base(replace(options, base_image="oci-archive:other.tar"), release, bundle)
     with pytest.raises(
-        GaudiError, match=r"is no whole path, and no bundle is set; give the path, or set gaudi_packages"
+        GaudiError, match=r"that is not a whole path, and no bundle is set; give the path"
     ):
         wanted_base(options, release)

@@ -67,7 +67,7 @@ BAD = {
         {"base_digest": ""},
         (
             r"pytorch-installer-2\.11\.0:1\.24\.1-482 has no digest, .*set base_digest \(gaudi_image_base_digest\) to "
-            r"what `skopeo inspect --format '\{\{\.Digest\}\}' docker://vault"
+            r"the Digest that `skopeo inspect docker://vault"
         ),
     ),
     "latest": ({"base_image": "registry.example.org/team/base:latest"}, r"'latest' is another image tomorrow"),
