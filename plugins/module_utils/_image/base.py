@@ -159,8 +159,8 @@ def _from_bundle(transport: str, name: str, options: ImageOptions, site: Site | 
     """An archive by its name alone is one of the site's bundle, whose manifest has its checksum."""
     if site is None:
         raise GaudiError(
-            f"base_image (gaudi_image_base) is {options.base_image!r:.120}, which is no whole path, and no bundle is "
-            "set; give the path, or set gaudi_packages_url and gaudi_bundle_fingerprint.",
+            f"base_image (gaudi_image_base) is {options.base_image!r:.120}, not a whole path, and no bundle is set; "
+            "give the path, or set gaudi_packages_url and gaudi_bundle_fingerprint.",
             option="base_image",
         )
     url = site.url(f"{IMAGES}/{name}")
