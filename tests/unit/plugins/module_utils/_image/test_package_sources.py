@@ -100,5 +100,5 @@ def test_an_archive_by_its_name_alone_is_the_bundle_s(bundle):
         GaudiError, match=r"has no gaudi3_scale/images/other\.tar; build it with that archive in gaudi_b"
     ):
         wanted_base(replace(options, base_image="oci-archive:other.tar"), release, bundle)
-    with pytest.raises(GaudiError, match=r"that is not a whole path, and no bundle is set; give the path"):
+    with pytest.raises(GaudiError, match=r"not a whole path, and no bundle is set; give the path"):
         wanted_base(options, release)
