@@ -351,6 +351,12 @@ GATES = (
         subjects("storage"),
     ),
     on_nodes(
+        "build-image",
+        "images by a real podman and a real registry: one digest, torch kept, signed, refused",
+        1200,
+        ("tests/image_base.py", "tests/base_image_on_node.py", *subjects("image")),
+    ),
+    on_nodes(
         "monitoring",
         "nodes tell their metrics to one reader, over TLS, also where a card or hl-smi fails",
         1800,
