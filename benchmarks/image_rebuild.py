@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -31,6 +32,7 @@ from plugins.module_utils._image.engine import Engine, find_engine
 from plugins.module_utils._image.options import ImageOptions
 from plugins.module_utils._image.state import converge
 from plugins.module_utils._node.commands import CommandResult, run_process
+from sandbox.podman import limits
 from tests.base_image_on_node import make_root
 from tests.image_base import RELEASE, vendors_packages, write_files
 
@@ -80,6 +82,7 @@ def main() -> int:
     options.add_argument("--json", type=Path, help="also write the figures here")
     arguments = options.parse_args()
     with tempfile.TemporaryDirectory(dir="/var/tmp") as scratch:
+        keep_limits(Path(scratch))
         engine = find_engine(run_process)
         try:
             archive = base_archive(engine, arguments.base, Path(scratch))
@@ -88,6 +91,14 @@ def main() -> int:
             for name in (NAIVE, f"localhost/{NAME}-base:1"):
                 engine.remove(name)
     return show(ours, naive, arguments.json)
+
+
+def keep_limits(directory: Path) -> None:
+    """Have podman ask for no limit that a root which is not this machine's may not raise (sandbox/podman.py)."""
+    asked = json.dumps([option.removeprefix("--ulimit=") for option in limits()])
+    settings = directory / "containers.conf"
+    settings.write_text(f"[containers]\ndefault_ulimits = {asked}\n")
+    os.environ["CONTAINERS_CONF"] = str(settings)
 
 
 def own_index() -> str:
