@@ -22,6 +22,7 @@ import pytest
 from testinfra.host import Host
 
 from tests.image_base import RELEASE, TORCH, greedy_wheel, rude_wheel, vendors_packages, write_files, write_wheel
+from tests.node_registry import SERVE
 from tests.sandbox_nodes import ROOT, hosts, run
 
 PLACE = "/srv/molecule_image"
@@ -75,7 +76,7 @@ def base_digest(node: Host, scratch: Path) -> Iterator[str]:
     """The digest of the base image in the registry of this node; an index with three wheels beside."""
     node.check_output(f"apt-get -q update && apt-get -qy install --no-install-recommends {TOOLS}")
     node.check_output("systemctl stop docker-registry; rm -rf /var/lib/docker-registry/docker")
-    node.check_output("systemctl start docker-registry")
+    node.check_output(SERVE)
     files, wheels = scratch / "files", scratch / "wheels/simple"
     write_files(files, vendors_packages())
     for name, make in {
