@@ -72,6 +72,9 @@ def make_root(root: Path, files: Path) -> None:
         copy(Path("/etc", name), root)
     for tree in TREES:
         copy_tree(tree, root)
+    # The node's own repositories, which a base image knows nothing of.
+    for source in (root / "etc/apt/sources.list.d").glob("gaudi3_scale*"):
+        source.unlink()
     for name in (*EMPTY, *EMPTY_ALSO):
         (root / name).mkdir(parents=True, exist_ok=True)
     for name in ("tmp", "var/tmp"):
