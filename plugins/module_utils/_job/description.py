@@ -126,6 +126,8 @@ def engine_argument_spec() -> dict[str, dict[str, Any]]:
         "global_batch_size": {"type": "int", "default": 0},
         "checkpoint_directory": {"type": "path", "default": ""},
         "allowed_networks": {"type": "list", "elements": "str", "default": []},
+        "image": {"type": "str", "default": ""},
+        "mounts": {"type": "list", "elements": "str", "default": []},
     }
 
 

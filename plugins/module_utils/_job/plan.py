@@ -10,6 +10,7 @@ import re
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Mapping
 
+from .._containers.image_reference import parse_pinned
 from .._errors import GaudiError
 from .._node.environment_file import assignment
 from .._node.job_user import DEFAULT_USER, check_user
@@ -17,7 +18,9 @@ from .._node.networks import parse_networks
 from .._node.option_forms import check_place
 from .allowed_networks import check_allowed
 from .binding.plan import NONE, NUMA, check_bind
+from .container.mounts import check_mounts
 from .description import (
+    ANY,
     MPIRUN,
     SLURM,
     TORCHRUN,
@@ -49,6 +52,8 @@ OWN_VARIABLES = (
     "GAUDI3_SCALE_PROGRESS_DIR",
     "GAUDI3_SCALE_GENERATION",
 )
+# The trainer that ships with the collection.
+BUILT_IN = ("-m", "gaudi3_scale.train")
 # Parts that descriptions did not have from the beginning.
 OPTIONAL = (
     "engine",
@@ -56,6 +61,8 @@ OPTIONAL = (
     "global_batch_size",
     "checkpoint_directory",
     "allowed_networks",
+    "image",
+    "mounts",
     "slurm",
     "mpi",
     "supervision",
@@ -72,6 +79,8 @@ class Job:
     the ranks. ``bind`` says to which cores each rank is bound (``binding.plan``). ``global_batch_size`` 0: not told.
     ``working_directory`` and ``checkpoint_directory`` "": the job's own directory.
     ``allowed_networks``: with whom its unit may speak, as ``networks.parse_networks`` gives them; none: with everybody.
+    ``image`` is that of the container in which the ranks run, with its digest; "": they run on the node itself. Of the
+    node the container sees what the job needs anyway, and ``mounts`` (``container.mounts``).
     ``supervision`` None: torchrun alone runs the ranks.
     ``key`` is the secret of a run that another node has begun and that this one is to join; "": it begins one, with the
     secret ``new_key`` or, without that, one of its own.
@@ -96,6 +105,8 @@ class Job:
     global_batch_size: int = 0
     checkpoint_directory: str = ""
     allowed_networks: tuple[str, ...] = ()
+    image: str = ""
+    mounts: tuple[str, ...] = ()
     slurm: SlurmOptions = field(default_factory=SlurmOptions)
     mpi: MpiOptions = field(default_factory=MpiOptions)
     supervision: SupervisionOptions | None = None
@@ -146,6 +157,7 @@ def job_from(options: Mapping[str, Any]) -> Job:
     values["supervision"] = None if supervised is None else options_from(SupervisionOptions, supervised)
     environment = variables_from("environment", options["environment"])
     words = {name: tuple(options[name]) for name in ("hosts", "command", "environment_files")}
+    words["mounts"] = tuple(options.get("mounts") or ())
     words["allowed_networks"] = parse_networks("allowed_networks", options.get("allowed_networks") or ())
     return Job(**{**values, **words, "environment": environment})
 
@@ -184,6 +196,7 @@ def check(job: Job, cards: int | None) -> Job:
         _check_supervision(job, job.supervision)
     of_nodes = (*job.mpi.addresses, *(job.supervision.addresses if job.supervision else ()))
     check_allowed(job.allowed_networks, job.engine, (job.rendezvous_address, *of_nodes))
+    check_container(job)
     _check_secrets(job)
     return job
 
@@ -194,6 +207,8 @@ def _as_witness(job: Job) -> Job:
         job,
         environment={},
         environment_files=(),
+        image="",
+        mounts=(),
         working_directory="/",
         checkpoint_directory="",
         bind=NONE,
@@ -207,6 +222,35 @@ def _check_supervision(job: Job, options: SupervisionOptions) -> None:
             f"supervision is for engine {TORCHRUN}, and {job.engine} starts and ends ranks by itself; leave it out."
         )
     check_supervision(options, job.hosts, job.processes_per_node, job.rendezvous_port, job.global_batch_size)
+
+
+def check_container(job: Job) -> None:
+    """Refuse what cannot run in a container, and mounts without one."""
+    if not job.image:
+        if job.mounts:
+            raise GaudiError("mounts is given without image; it says what a job's container sees of the node.")
+        return
+    parse_pinned(job.image)
+    check_mounts(job.mounts)
+    if job.engine == MPIRUN:
+        raise GaudiError(
+            f"image is given with engine {MPIRUN}, which starts each rank alone, through ssh, and would need a server "
+            f"in every container; choose engine {TORCHRUN} or {SLURM}, which start a node's ranks in one container."
+        )
+    if job.engine == SLURM and job.slurm.nodes == ANY:
+        raise GaudiError(
+            f"image is given with slurm.nodes: {ANY}, and a node that Slurm takes need not have the image; name the "
+            "hosts."
+        )
+    if job.device == "cuda":
+        raise GaudiError("image is given with device cuda, and only Gaudi cards are passed on; leave image out.")
+    if job.command[:2] == BUILT_IN:
+        raise GaudiError(
+            "image is given for the built-in trainer, which runs in the training venv; give a command of your own, or "
+            "leave image out."
+        )
+    if job.user == "root":
+        raise GaudiError("image is given with user root, and containers are started without root; name an account.")
 
 
 def _check_secrets(job: Job) -> None:
