@@ -115,7 +115,8 @@ def _of_registry(named: str, digest: str) -> Reference:
 def _without_docker(text: str) -> str:
     scheme, _colon, rest = text.partition("://")
     if scheme != REGISTRY:
-        raise GaudiError(f"{OPTION} is {text.partition('@')[0]!r:.80}; give the image's name without {scheme}://.")
+        # Not the rest, in which a password may be.
+        raise GaudiError(f"{OPTION} begins with {scheme[:20]!r}; give the image's name without {scheme[:20]}://.")
     return rest
 
 

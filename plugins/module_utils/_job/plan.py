@@ -18,9 +18,8 @@ from .._node.networks import parse_networks
 from .._node.option_forms import check_place
 from .allowed_networks import check_allowed
 from .binding.plan import NONE, NUMA, check_bind
-from .container.mounts import check_mounts
+from .container.jobs import check_container
 from .description import (
-    ANY,
     MPIRUN,
     SLURM,
     TORCHRUN,
@@ -196,7 +195,17 @@ def check(job: Job, cards: int | None) -> Job:
         _check_supervision(job, job.supervision)
     of_nodes = (*job.mpi.addresses, *(job.supervision.addresses if job.supervision else ()))
     check_allowed(job.allowed_networks, job.engine, (job.rendezvous_address, *of_nodes))
-    check_container(job)
+    if job.image:
+        parse_pinned(job.image)
+    check_container(
+        job.image,
+        job.mounts,
+        engine=job.engine,
+        nodes=job.slurm.nodes,
+        device=job.device,
+        user=job.user,
+        is_built_in=job.command[:2] == BUILT_IN,
+    )
     _check_secrets(job)
     return job
 
@@ -222,35 +231,6 @@ def _check_supervision(job: Job, options: SupervisionOptions) -> None:
             f"supervision is for engine {TORCHRUN}, and {job.engine} starts and ends ranks by itself; leave it out."
         )
     check_supervision(options, job.hosts, job.processes_per_node, job.rendezvous_port, job.global_batch_size)
-
-
-def check_container(job: Job) -> None:
-    """Refuse what cannot run in a container, and mounts without one."""
-    if not job.image:
-        if job.mounts:
-            raise GaudiError("mounts is given without image; it says what a job's container sees of the node.")
-        return
-    parse_pinned(job.image)
-    check_mounts(job.mounts)
-    if job.engine == MPIRUN:
-        raise GaudiError(
-            f"image is given with engine {MPIRUN}, which starts each rank alone, through ssh, and would need a server "
-            f"in every container; choose engine {TORCHRUN} or {SLURM}, which start a node's ranks in one container."
-        )
-    if job.engine == SLURM and job.slurm.nodes == ANY:
-        raise GaudiError(
-            f"image is given with slurm.nodes: {ANY}, and a node that Slurm takes need not have the image; name the "
-            "hosts."
-        )
-    if job.device == "cuda":
-        raise GaudiError("image is given with device cuda, and only Gaudi cards are passed on; leave image out.")
-    if job.command[:2] == BUILT_IN:
-        raise GaudiError(
-            "image is given for the built-in trainer, which runs in the training venv; give a command of your own, or "
-            "leave image out."
-        )
-    if job.user == "root":
-        raise GaudiError("image is given with user root, and containers are started without root; name an account.")
 
 
 def _check_secrets(job: Job) -> None:

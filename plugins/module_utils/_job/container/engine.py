@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .mounts import Mount
+from .mounts import Mount, parse_mount
 
 PODMAN, APPTAINER = "podman", "apptainer"
 # In this order, since one that has podman need not have Apptainer set up for its accounts.
@@ -95,7 +95,7 @@ def _podman_argv(container: Container) -> tuple[str, ...]:
 
 def _apptainer_argv(container: Container) -> tuple[str, ...]:
     """apptainer(1), 1.2 and newer; written after its manual."""
-    devices = tuple(Mount(*device.split(":")) for device in container.devices)
+    devices = tuple(map(parse_mount, container.devices))
     return (
         APPTAINER, "exec",
         # Nothing of the node but what is named here; /dev is a small one.
