@@ -56,6 +56,11 @@ class Reference:
         return f"{REGISTRY}://{self.name}{f'@{self.digest}' if self.digest else f':{self.tag}'}"
 
     @property
+    def shown(self) -> str:
+        """As the operator writes it."""
+        return self.source.replace(f"{REGISTRY}://", "", 1)
+
+    @property
     def pinned(self) -> str:
         """The form that a job keeps."""
         prefix = "" if self.transport == REGISTRY else f"{self.transport}:"

@@ -78,7 +78,7 @@ def resolve(options: ImageOptions, run: Run) -> tuple[Reference, Mapping[str, An
         digest = str(manifest["config"]["digest"]) if image.transport != REGISTRY else _digest_of(text)
         configuration = parse_object(_ask(options, "--config", run))
     except (KeyError, TypeError, ValueError) as error:
-        raise GaudiError(f"image {image.source} has no manifest that can be read ({error}); build it anew.") from error
+        raise GaudiError(f"image {image.shown} has no manifest that can be read ({error}); build it anew.") from error
     if image.digest and image.digest != digest:
         raise GaudiError(
             f"image {image.name} has digest {digest} on this node, and the job asks for {image.digest}; bring the same "
@@ -95,7 +95,7 @@ def refuse_architecture(image: Reference, configuration: Mapping[str, Any], mach
     has = (str(configuration.get("os")), str(configuration.get("architecture")))
     if has != wanted:
         raise GaudiError(
-            f"image {image.source} is for {'/'.join(has)}, and this node is {'/'.join(wanted)}; build it for "
+            f"image {image.shown} is for {'/'.join(has)}, and this node is {'/'.join(wanted)}; build it for "
             f"{'/'.join(wanted)}, or name one that is."
         )
 
@@ -134,10 +134,10 @@ def _fetch(options: ImageOptions, directory: str, programs: str, run: Run) -> No
             raise refusal(image, done, options.timeout)
         done = _as_account(options, unpack, run)
         if done.rc != 0:
-            raise GaudiError(f"image {image.source} cannot be unpacked: {last_line(done.stderr)}.")
+            raise GaudiError(f"image {image.shown} cannot be unpacked: {last_line(done.stderr)}.")
         done = _as_account(options, ("sh", "-c", FINISH, "sh", work, directory), run)
         if done.rc != 0:
-            raise GaudiError(f"image {image.source} cannot be kept at {directory}: {last_line(done.stderr)}.")
+            raise GaudiError(f"image {image.shown} cannot be kept at {directory}: {last_line(done.stderr)}.")
     finally:
         _as_account(options, ("rm", "-rf", work), run)
 
@@ -176,17 +176,17 @@ def refusal(image: Reference, done: CommandResult, seconds: float) -> GaudiError
             "(gaudi_containers_install: podman brings it)."
         )
     if done.rc == 124:
-        return GaudiError(f"image {image.source} did not come within {seconds:g} s; see whether its registry answers.")
+        return GaudiError(f"image {image.shown} did not come within {seconds:g} s; see whether its registry answers.")
     if "gave HTTP response" in said or "look like a TLS" in said:
         host = image.host.rpartition(":")[0] or image.host
         return GaudiError(
-            f"image {image.source} is in a registry without TLS, where anyone on the path can change what is "
+            f"image {image.shown} is in a registry without TLS, where anyone on the path can change what is "
             f"downloaded; use one with TLS, or name {host} in plain_http_hosts (gaudi_plain_http_hosts)."
         )
     for pattern, sentence in _SENTENCES:
         if pattern.search(said):
-            return GaudiError(f"image {image.source} {sentence}")
-    return GaudiError(f"image {image.source} cannot be had: {_reason(said)}; see whether its registry answers.")
+            return GaudiError(f"image {image.shown} {sentence}")
+    return GaudiError(f"image {image.shown} cannot be had: {_reason(said)}; see whether its registry answers.")
 
 
 _SENTENCES = (
