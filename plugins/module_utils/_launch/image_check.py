@@ -9,6 +9,7 @@ The container is started as the ranks' own will be, and asked; no label says whe
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -123,12 +124,11 @@ def _check_mounts(job: Job, paths: JobPaths, entry: Entry) -> None:
 
 
 def look(job: Job, paths: JobPaths, run: Run, entry: Entry) -> Mapping[str, Any]:
-    """What the image's own Python says, in a container as the ranks have it but for the job's directories, which need
-    not be there yet; GaudiError where it does not start."""
+    """What the image's own Python says, in a container as the ranks have it but for the job's own directories, which
+    need not be there yet; GaudiError where it does not start."""
     install(paths.rank_programs, ENTER)
-    bare = Entry(
-        entry.python, entry.program, entry.image, f"{entry.name}-look", "/tmp", entry.device, entry.kernel_root
-    )
+    mounts = check_mounts(job.mounts, paths.state_directory)
+    bare = replace(entry, name=f"{entry.name}-look", home="/tmp", mounts=mounts)
     words = (*bare.argv(), PYTHON, "-I", "-c", LOOK)
     done = run_as_user(job.user, words, run, timeout=LOOK_SECONDS, limits=confined(job, paths, unexpanded))
     if done.rc == 124:

@@ -10,9 +10,9 @@ from how a unit is confined (podman 4.3 and newer, crun):
 - One user id. newuidmap is set-user-ID root, and a unit gains no privileges; so root of the container is the job's
   account, and nobody else. podman's storage of images needs more than one for most images, so the image lies unpacked
   in a directory of the account's (``_containers.image_unpack``) and podman is given that (``--rootfs``), read-only.
-- ``--cgroups=disabled``, of which podman lets crun alone: the container's processes stay in the unit's control group,
-  so that systemd ends them with it and counts what they use. With ``split`` the unit would have to be delegated, which
-  ProtectControlGroups= forbids.
+- crun with ``--cgroup-manager disabled``: the container's processes stay in the unit's control group, so that systemd
+  ends them with it and counts what they use. podman's own ``--cgroups=disabled`` says the same and insists on process
+  numbers of the container's own; with ``split`` the unit would have to be delegated, which ProtectControlGroups= forbids.
 - The network, the processes, shared memory and the host name are the node's: HCCL and gloo find the interfaces by their
   names, ranks are seen by their numbers, and a new /proc may not be mounted where the unit hides parts of it.
 - No capability, no new privileges. podman's own filter of system calls is off, since the unit's is in force.
@@ -75,9 +75,9 @@ def _podman_argv(container: Container) -> tuple[str, ...]:
     return (
         PODMAN, "--log-level=fatal", f"--root={state}/root", f"--runroot={state}/run", f"--tmpdir={state}/tmp",
         # It holds nothing: the image is a directory.
-        "--storage-driver=vfs", f"--runtime={RUNTIME}",
+        "--storage-driver=vfs", f"--runtime={RUNTIME}", "--runtime-flag=cgroup-manager=disabled",
         "run", "--rm", f"--name={container.name}", "--log-driver=none",
-        "--cgroups=disabled", "--network=host", "--pid=host", "--ipc=host", "--uts=host", "--cgroupns=host",
+        "--network=host", "--pid=host", "--ipc=host", "--uts=host", "--cgroupns=host",
         "--cap-drop=all", "--security-opt=no-new-privileges", "--security-opt=seccomp=unconfined",
         # A directory of the node may not be labeled anew for a container.
         "--security-opt=label=disable",

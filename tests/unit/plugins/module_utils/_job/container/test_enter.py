@@ -58,7 +58,13 @@ def test_podman_starts_it_with_nothing_of_root_and_nothing_privileged():
     words = engine_argv("podman", CONTAINER)
     assert words[0] == "podman"
     assert words[-5:] == ("--rootfs", "/images/x/rootfs", "python3", "-m", "torch.distributed.run")
-    assert {"--cap-drop=all", "--cgroups=disabled", "--read-only", "--network=host", "--ipc=host"} <= set(words)
+    assert {
+        "--cap-drop=all",
+        "--runtime-flag=cgroup-manager=disabled",
+        "--read-only",
+        "--network=host",
+        "--ipc=host",
+    } <= set(words)
     assert {"--volume=/jobs/llama:/jobs/llama:rw", "--volume=/srv:/code:ro"} <= set(words)
     assert [word for word in words if word.startswith("--env=")] == [
         "--env=PATH=/opt/bin:/usr/bin",
