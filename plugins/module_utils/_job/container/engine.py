@@ -12,7 +12,7 @@ from how a unit is confined (podman 4.3 and newer, crun):
   in a directory of the account's (``_containers.image_unpack``) and podman is given that (``--rootfs``), read-only.
 - crun with ``--cgroup-manager disabled``: the container's processes stay in the unit's control group, so that systemd
   ends them with it and counts what they use. podman's own ``--cgroups=disabled`` says the same and insists on process
-  numbers of the container's own; with ``split`` the unit would have to be delegated, which ProtectControlGroups= forbids.
+  numbers of the container's own; ``split`` wants a unit that is delegated, which ProtectControlGroups= forbids.
 - The network, the processes, shared memory and the host name are the node's: HCCL and gloo find the interfaces by their
   names, ranks are seen by their numbers, and a new /proc may not be mounted where the unit hides parts of it.
 - No capability, no new privileges. podman's own filter of system calls is off, since the unit's is in force.
