@@ -64,6 +64,7 @@ def _outside(argv: Sequence[str]) -> int:
     image = json.loads(Path(options.image, CONFIGURATION).read_text(encoding="utf-8"))
     of_image = image_variables((image.get("config") or {}).get("Env") or ())
     variables = container_variables(of_image, os.environ, options.own, options.home, LIBRARY if options.library else "")
+    variables.setdefault("PATH", _PATH)
     state = _new_state(options.name)
     _write_private(state / "variables.json", json.dumps(variables))
     _write_private(state / "containers.conf", CONTAINERS_CONF)
