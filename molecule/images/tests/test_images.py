@@ -194,6 +194,7 @@ def test_an_image_that_cannot_be_meant_is_one_message_and_nothing_starts(
     assert processes("node1", "refused") == {}
 
 
+@pytest.mark.long
 def test_an_archive_on_the_nodes_is_an_image_too(tmp_path: Path) -> None:
     directory = f"{SHARED}/archived"
     shell("node1", f"install -d -o gaudi -g gaudi {directory}")
