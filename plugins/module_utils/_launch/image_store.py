@@ -40,7 +40,7 @@ ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64", "ppc64le": "ppc64le", "s
 FINISH = 'rm -rf "$1/layout" && mv "$1/image" "$2" && rm -rf "$1"'
 _TLS = re.compile(r"server gave HTTP response to HTTPS client|first record does not look like a TLS|certificate", re.I)
 _GONE = re.compile(r"manifest unknown|name unknown|not found|status (code )?404|does not exist|no such file", re.I)
-_DENIED = re.compile(r"unauthorized|denied|authentication required|status (code )?40[13]", re.I)
+_DENIED = re.compile(r"unauthorized|access .*denied|^denied|authentication required|status (code )?40[13]", re.I)
 _DIGEST = re.compile(r"does not match.*digest|digest did not match|mismatch", re.I)
 _PLATFORM = re.compile(r"no image found in (?:manifest list|image index)", re.I)
 
@@ -157,14 +157,20 @@ def _remove_unused(options: ImageOptions, place: str, directory: str, owner: pwd
 def _ask(options: ImageOptions, what: str, run: Run) -> str:
     image = options.image
     words = ("skopeo", "inspect", what, *tls_words(image, options.plain_http_hosts), image.source)
-    done = run_as_user(options.user, words, run, timeout=ASK_SECONDS)
+    done = run_as_user(options.user, words, run, timeout=ASK_SECONDS, env=_own_places(options))
     if done.rc != 0:
         raise refusal(image, done, ASK_SECONDS)
     return done.stdout
 
 
 def _as_account(options: ImageOptions, argv: Sequence[str], run: Run) -> CommandResult:
-    return run_as_user(options.user, argv, run, timeout=options.timeout)
+    return run_as_user(options.user, argv, run, timeout=options.timeout, env=_own_places(options))
+
+
+def _own_places(options: ImageOptions) -> dict[str, str]:
+    """Without a place of the account's, skopeo looks for a login in /run/containers, which is closed where root has
+    used podman (seen with skopeo 1.9)."""
+    return {"XDG_RUNTIME_DIR": account(options.user).pw_dir}
 
 
 def refusal(image: Reference, done: CommandResult, seconds: float) -> GaudiError:

@@ -12,6 +12,7 @@ same ones; podman's ``--env-file`` and Apptainer's read quotes and line ends eac
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
@@ -39,6 +40,8 @@ RECIPES = "PT_HPU_RECIPE_CACHE_CONFIG"
 _OURS = "GAUDI3_SCALE_"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 PYTHON = "python3"
+# podman takes no --runroot of more than 50 characters. Whose state it is is in a file.
+_STATE, _PREFIX, _OF = "/tmp", "gaudi3_scale-", "job"
 
 
 def main(argv: Sequence[str]) -> int:
@@ -115,10 +118,13 @@ def _parser() -> argparse.ArgumentParser:
 
 def _new_state(name: str) -> Path:
     """A directory of this start alone: what an engine that was killed has left is nothing that the next one reads."""
-    prefix = f"gaudi3_scale-{name}-"
-    for old in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
-        shutil.rmtree(old, ignore_errors=True)
-    return Path(tempfile.mkdtemp(prefix=prefix))
+    for old in Path(_STATE).glob(f"{_PREFIX}*/{_OF}"):
+        with contextlib.suppress(OSError):
+            if old.read_text(encoding="utf-8") == name:
+                shutil.rmtree(old.parent, ignore_errors=True)
+    state = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=_STATE))
+    _write_private(state / _OF, name)
+    return state
 
 
 def _write_private(path: Path, text: str) -> None:
@@ -130,7 +136,7 @@ def _write_private(path: Path, text: str) -> None:
 def _mounts(options: argparse.Namespace, program: str, variables: Mapping[str, str]) -> tuple[Mount, ...]:
     """What every job has, then what this one was given. /tmp and its like are the node's, as its unit has them."""
     recipes = variables.get(RECIPES, "").partition(",")[0]
-    temporary = {"/tmp", "/var/tmp", tempfile.gettempdir()}
+    temporary = {"/tmp", "/var/tmp", _STATE}
     found = [
         *map(same_place, sorted(temporary)),
         # The one that binds a rank lies beside it.

@@ -49,7 +49,7 @@ WITH_ENGINES = """import runpy, sys
 sys.argv = sys.argv[1:]
 sys.path.insert(0, sys.argv[0])
 from gaudi3_scale_program._job.container import enter
-enter._PATH = {path!r}
+enter._PATH, enter._STATE = {path!r}, {state!r}
 sys.exit(enter.main(sys.argv[1:]))
 """
 
@@ -122,14 +122,14 @@ def engines(directory: Path, *names: str) -> str:
 def entered(program: str, entry: Entry, path: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     words = entry.argv(f"{cwd}/container.pid")
     begin = words.index(program)
-    script = WITH_ENGINES.format(path=path)
+    script = WITH_ENGINES.format(path=path, state=str(cwd))
     return subprocess.run(
         [sys.executable, "-I", "-S", "-c", script, program, *words[begin + 1 :], *COMMAND],
         capture_output=True,
         text=True,
         check=False,
         cwd=cwd,
-        env={"PATH": os.environ["PATH"], "TMPDIR": str(cwd), **variables},
+        env={"PATH": os.environ["PATH"], **variables},
     )
 
 
