@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tests.sandbox_nodes import run
+from tests.sandbox_jobs import podman
+from tests.sandbox_nodes import SANDBOX, run
 from tests.sandbox_programs import bring_programs
 
 from .site_images import make_images
@@ -19,4 +22,6 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> None:
     stack = run(tmp_path_factory.mktemp("stack"), "venv")
     assert stack.status == "successful", stack.stdout.read()[-4000:]
     bring_programs(NODES)
+    for node in NODES:
+        podman("cp", str(Path(__file__).with_name("counting.py")), f"{SANDBOX}-{node}:/srv/counting.py")
     make_images()

@@ -64,6 +64,7 @@ def make_images() -> None:
     """All of them in the registry, and the first one in an archive that both nodes see."""
     for node in ("node1", "node2"):
         shell(node, INSTALL)
+        shell(node, "rm -rf /var/lib/gaudi3_scale/images")
     shell("node1", SERVE)
     shell("node1", ROOT)
     for name, (archive, options) in IMAGES.items():

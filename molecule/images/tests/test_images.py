@@ -20,6 +20,7 @@ from tests.sandbox_jobs import (
     stop_node,
     wait_for,
     wait_for_members,
+    wait_for_steps,
 )
 from tests.sandbox_programs import PROGRAMS, SHARED, Program, lose_a_rank, resumed_from
 
@@ -35,6 +36,7 @@ CONTAINER: dict[str, Any] = {
     "gaudi_plain_http_hosts": ["packages.sandbox.internal", "node1"],
 }
 PROGRAM = Program("contained", "bare_ddp.py", "{directory} --epochs 40", "snapshot.pt", r"from snapshot at epoch (\d+)")
+COUNTING = "/srv/counting.py"
 HELD, SECRET = "held", "only-the-ranks-know"
 STORE = "/var/lib/gaudi3_scale/images/gaudi"
 
@@ -84,11 +86,12 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Any:
     shell("node1", f"install -d -o gaudi -g gaudi {directory}")
     wanted = {
         "gaudi_training_name": HELD,
-        "gaudi_training_command": [f"{PROGRAMS}/bare_ddp.py", directory, "--epochs", "100000"],
+        "gaudi_training_command": [COUNTING, directory, "100000"],
         "gaudi_training_checkpoint_directory": directory,
         "gaudi_training_rendezvous_port": PORT + 10,
         "gaudi_training_environment": {"OMP_NUM_THREADS": "1", "SITE_TOKEN": SECRET},
         "gaudi_training_min_nodes": 1,
+        "gaudi_training_grow_after": 3,
         "gaudi_training_follow": False,
     }
     code, said = launched(tmp_path_factory.mktemp("held"), **wanted)
@@ -102,7 +105,7 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.mark.usefixtures("held")
 def test_a_rank_is_in_the_image_in_the_unit_and_has_no_power() -> None:
-    rank = rank_of("node2", HELD, f"{PROGRAMS}/bare_ddp.py")
+    rank = rank_of("node2", HELD, COUNTING)
     assert shell("node2", f"ls /proc/{rank}/root{MARK}; ls {MARK} 2>/dev/null || true").split() == [
         f"/proc/{rank}/root{MARK}"
     ]
@@ -120,9 +123,7 @@ def test_a_rank_is_in_the_image_in_the_unit_and_has_no_power() -> None:
 
 @pytest.mark.usefixtures("held")
 def test_a_value_of_the_environment_is_in_no_command_line() -> None:
-    assert SECRET in shell(
-        "node1", f"tr '\\0' '\\n' < /proc/{rank_of('node1', HELD, f'{PROGRAMS}/bare_ddp.py')}/environ"
-    )
+    assert SECRET in shell("node1", f"tr '\\0' '\\n' < /proc/{rank_of('node1', HELD, COUNTING)}/environ")
     assert SECRET not in shell("node1", "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' '")
 
 
@@ -132,12 +133,13 @@ def test_it_loses_a_node_and_goes_on_in_a_container(held: dict[str, Any], tmp_pa
     try:
         wait_for_members(["node1"], HELD, before)
         wait_for("a rank", lambda: any(" -u " in one for one in processes("node1", HELD).values()))
-        rank = rank_of("node1", HELD, f"{PROGRAMS}/bare_ddp.py")
+        rank = rank_of("node1", HELD, COUNTING)
         assert shell("node1", f"ls /proc/{rank}/root{MARK}").strip()
     finally:
         start_node("node2")
-    # It takes the image that it has.
+    # It comes back, and takes the image that it has.
     wait_for_members(NODES, HELD, before + 1)
+    wait_for_steps("node1", HELD, 3)
     code, said = launched(tmp_path / "stop", "stop_training", **held)
     assert code == 0, said
     for node in NODES:

@@ -94,7 +94,10 @@ def _outside(argv: Sequence[str]) -> int:
 
 def _inside(argv: Sequence[str]) -> int:
     state, pid_file, *command = argv
-    variables = json.loads(Path(state, "variables.json").read_text(encoding="utf-8"))
+    given = Path(state, "variables.json")
+    variables = json.loads(given.read_text(encoding="utf-8"))
+    # Secrets may be among them, and nobody reads them again.
+    given.unlink()
     if pid_file:
         Path(pid_file).write_text(f"{os.getpid()}\n", encoding="ascii")
     try:
