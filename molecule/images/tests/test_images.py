@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.long_rows import named_rows
 from tests.sandbox_jobs import (
     play,
     processes,
@@ -148,43 +149,60 @@ def test_it_loses_a_node_and_goes_on_in_a_container(held: dict[str, Any], tmp_pa
         assert shell(node, "grep -c fuse-overlayfs /proc/mounts || true").strip() == "0"
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
+# What is wrong -> what differs from the job of the others, and what is said of it.
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "another release": (
+        {"gaudi_training_image": f"{TEAM}/train:1.16.0-526", "gaudi_training_device": "hpu"},
         (
-            {"gaudi_training_image": f"{TEAM}/train:1.16.0-526", "gaudi_training_device": "hpu"},
-            (
-                r"is of release 1\.16\.0 \(its label gaudi3\.scale\.release\), and the driver of this node of release "
-                r"1\.2\S+; use an image of 1\.2\S+, such as \S+/pytorch-installer-\S+, or upgrade the driver"
-            ),
+            r"is of release 1\.16\.0 \(its label gaudi3\.scale\.release\), and the driver of this node of release "
+            r"1\.2\S+; use an image of 1\.2\S+, such as \S+/pytorch-installer-\S+, or upgrade the driver"
         ),
-        ({"gaudi_training_image": f"{TEAM}/arm:1.24.1-482"}, r"is for linux/arm64, and this node is linux/amd64"),
-        (
-            {"gaudi_training_image": f"{TEAM}/empty:1.24.1-482", "gaudi_training_mounts": []},
-            "has no python3 on its path",
-        ),
-        ({"gaudi_training_mounts": []}, "has no torch for its python3; use an image with PyTorch"),
-        ({"gaudi_training_image": f"{TEAM}/gone:1.24.1-482"}, "is not there any more, or never was"),
-        ({"gaudi_training_image": f"{TEAM}/train@sha256:{'0' * 64}"}, "is not there any more, or never was"),
-        (
-            {"gaudi_training_image": f"oci-archive:{ARCHIVE}@sha256:{'0' * 64}"},
-            "has digest sha256:[0-9a-f]{64} on this node, and the job asks for sha256:0{64}",
-        ),
-        (
-            {"gaudi_plain_http_hosts": ["packages.sandbox.internal"]},
-            r"is in a registry without TLS, .* or name node1 in gaudi_plain_http_hosts",
-        ),
-        ({"gaudi_training_mounts": ["/etc:/etc"]}, r"gaudi_training_mounts has /etc:/etc, and /etc holds what belongs"),
-        (
-            {"gaudi_training_image": f"{TEAM}/train:latest"},
-            "has the tag latest, which means another image from one day",
-        ),
-        ({"gaudi_training_image": f"--privileged {IMAGE}"}, "the container of a job is never privileged"),
-        ({"gaudi_training_engine": "mpirun"}, "gaudi_training_image is given with engine mpirun"),
-        ({"gaudi_training_command": []}, "gaudi_training_image is given for the built-in trainer"),
-    ],
-    ids=lambda value: re.sub(r"\W+", " ", str(value))[:40] if isinstance(value, dict) else "",
-)
+    ),
+    "another machine": (
+        {"gaudi_training_image": f"{TEAM}/arm:1.24.1-482"},
+        r"is for linux/arm64, and this node is linux/amd64",
+    ),
+    "no Python": (
+        {"gaudi_training_image": f"{TEAM}/empty:1.24.1-482", "gaudi_training_mounts": []},
+        "has no python3 on its path",
+    ),
+    "no torch": ({"gaudi_training_mounts": []}, "has no torch for its python3; use an image with PyTorch"),
+    "gone": ({"gaudi_training_image": f"{TEAM}/gone:1.24.1-482"}, "is not there any more, or never was"),
+    "an unknown digest": (
+        {"gaudi_training_image": f"{TEAM}/train@sha256:{'0' * 64}"},
+        "is not there any more, or never was",
+    ),
+    "another archive": (
+        {"gaudi_training_image": f"oci-archive:{ARCHIVE}@sha256:{'0' * 64}"},
+        "has digest sha256:[0-9a-f]{64} on this node, and the job asks for sha256:0{64}",
+    ),
+    "no TLS": (
+        {"gaudi_plain_http_hosts": ["packages.sandbox.internal"], "gaudi_training_image": f"{TEAM}/arm:1.24.1-482"},
+        r"is in a registry without TLS, .* or name node1 in gaudi_plain_http_hosts",
+    ),
+    "the node's files": (
+        {"gaudi_training_mounts": ["/etc:/etc"]},
+        r"gaudi_training_mounts has /etc:/etc, and /etc holds what belongs",
+    ),
+    "latest": (
+        {"gaudi_training_image": f"{TEAM}/train:latest"},
+        "has the tag latest, which means another image from one day",
+    ),
+    "privileged": (
+        {"gaudi_training_image": f"--privileged {IMAGE}"},
+        "the container of a job is never privileged",
+    ),
+    "mpirun": ({"gaudi_training_engine": "mpirun"}, "gaudi_training_image is given with engine mpirun"),
+    "the built-in trainer": (
+        {"gaudi_training_command": []},
+        "gaudi_training_image is given for the built-in trainer",
+    ),
+}
+# Those of which the registry, the container or the card tells; the others are the controller's to say.
+SHORT = {"another release", "no torch", "gone", "no TLS"}
+
+
+@pytest.mark.parametrize(("changes", "said"), named_rows(REFUSED, SHORT))
 def test_an_image_that_cannot_be_meant_is_one_message_and_nothing_starts(
     tmp_path: Path, changes: dict[str, Any], said: str
 ) -> None:
