@@ -24,7 +24,7 @@ options:
   image:
     description: The image, as O(gaudi3.scale.gaudi_training#role:gaudi_training_image).
     type: str
-    required: true
+    default: ""
   state:
     description:
       - V(resolved) looks up the digest and fetches nothing. V(present) fetches the image, whose digest is given.
@@ -124,7 +124,7 @@ def main() -> None:
         answer,
         argument_spec={
             "hosts": {"type": "list", "elements": "str", "default": []},
-            "image": {"type": "str", "required": True},
+            "image": {"type": "str", "default": ""},
             "state": {"type": "str", "choices": ["resolved", "present"], "default": "resolved"},
             "user": {"type": "str", "default": DEFAULT_USER},
             "plain_http_hosts": {"type": "list", "elements": "str", "default": []},
