@@ -16,6 +16,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -98,6 +99,7 @@ def _inside(argv: Sequence[str]) -> int:
     variables = json.loads(given.read_text(encoding="utf-8"))
     # Secrets may be among them, and nobody reads them again.
     given.unlink()
+    _end_keeper(Path(state))
     if pid_file:
         Path(pid_file).write_text(f"{os.getpid()}\n", encoding="ascii")
     try:
@@ -105,6 +107,17 @@ def _inside(argv: Sequence[str]) -> int:
     except OSError as error:
         sys.stderr.write(f"{command[0]} cannot be run in the container: {error.strerror}\n")
     return 1
+
+
+def _end_keeper(state: Path) -> None:
+    """End the process by which rootless podman keeps its namespaces for a next command, which there is none of: outside
+    of a unit it would be left behind."""
+    # Below --tmpdir with podman 4.3.
+    for place in ("tmp", "libpod/tmp"):
+        with contextlib.suppress(OSError, ValueError):
+            number = int((state / place / "pause.pid").read_text(encoding="ascii"))
+            if number > 1:
+                os.kill(number, signal.SIGKILL)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -193,12 +194,18 @@ def test_apptainer_is_taken_where_it_is_all_there_is(tmp_path, image, programs):
 
 def test_inside_it_writes_its_number_and_becomes_the_command_with_the_variables(tmp_path, programs):
     (tmp_path / "variables.json").write_text(json.dumps({"A": "a 'b'\n\"c\" $d", "PATH": os.environ["PATH"]}))
+    keeper = subprocess.Popen(["sleep", "60"])
+    (tmp_path / "tmp").mkdir(parents=True)
+    (tmp_path / "tmp/pause.pid").write_text(str(keeper.pid))
     script = "import json, os; print(json.dumps([os.getpid(), dict(os.environ)]))"
     words = [programs, "inside", str(tmp_path), str(tmp_path / "pid"), sys.executable, "-S", "-c", script]
     done = subprocess.run(
         [sys.executable, "-I", "-S", *words], capture_output=True, text=True, check=True, env={"LEFT": "out"}
     )
     number, variables = json.loads(done.stdout)
+    # What podman has left to keep its namespaces, and whoever else may read the variables.
+    assert keeper.wait(5) == -signal.SIGKILL
+    assert not (tmp_path / "variables.json").exists()
     assert int((tmp_path / "pid").read_text()) == number
     assert variables["A"] == "a 'b'\n\"c\" $d"
     assert "LEFT" not in variables
