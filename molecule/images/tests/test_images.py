@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from sandbox import cluster
+from sandbox.slurm import ensure_slurm
 from tests.long_rows import named_rows
 from tests.sandbox_jobs import (
     play,
@@ -18,11 +20,13 @@ from tests.sandbox_jobs import (
     shell,
     start_node,
     status,
+    steps,
     stop_node,
     wait_for,
     wait_for_members,
     wait_for_steps,
 )
+from tests.sandbox_nodes import SANDBOX
 from tests.sandbox_programs import PROGRAMS, SHARED, Program, lose_a_rank, resumed_from
 
 from .site_images import ARCHIVE, MARK, TEAM, VENV, digest_of
@@ -67,9 +71,9 @@ def test_a_job_in_containers_loses_a_rank_and_resumes(tmp_path: Path, capsys: py
     assert job.exit_code == 0, job.said
     reported = status(job.node, PROGRAM.name)
     assert (reported["outcome"], reported["restarts"]) == ("succeeded", 1), job.said
-    steps = {node: resumed_from(node, PROGRAM) for node in NODES}
-    assert steps[NODES[0]] == steps[NODES[1]], steps
-    assert len(steps[NODES[0]]) == 1
+    resumed = {node: resumed_from(node, PROGRAM) for node in NODES}
+    assert resumed[NODES[0]] == resumed[NODES[1]], resumed
+    assert len(resumed[NODES[0]]) == 1
     # The tag was looked up once, and both nodes have what it meant then.
     digest = digest_of(IMAGE)
     flat = " ".join(job.said.split())
@@ -228,3 +232,29 @@ def test_an_archive_on_the_nodes_is_an_image_too(tmp_path: Path) -> None:
     )
     assert code == 0, said
     assert status("node1", "archived")["outcome"] == "succeeded"
+
+
+@pytest.mark.long
+def test_slurm_starts_one_container_a_node_and_a_stop_leaves_nothing(tmp_path: Path) -> None:
+    ensure_slurm(cluster.load(SANDBOX))
+    directory, name = f"{SHARED}/slurmed", "slurmed"
+    shell("node1", f"install -d -o gaudi -g gaudi {directory}")
+    wanted = {
+        "gaudi_training_name": name,
+        "gaudi_training_engine": "slurm",
+        "gaudi_training_command": [COUNTING, directory, "100000"],
+        "gaudi_training_checkpoint_directory": directory,
+        "gaudi_training_rendezvous_port": PORT + 30,
+        "gaudi_training_follow": False,
+    }
+    code, said = launched(tmp_path / "begun", **wanted)
+    assert code == 0, said
+    wait_for_steps("node1", name, 3)
+    rank = rank_of("node2", name, COUNTING)
+    assert shell("node2", f"ls /proc/{rank}/root{MARK}").strip()
+    code, said = launched(tmp_path / "stopped", "stop_training", **wanted)
+    assert code == 0, said
+    # The ranks were told, and not their agent alone: the last step is kept.
+    assert int(shell("node1", f"cat {directory}/step")) >= steps("node1", name)[-1][0]
+    for node in NODES:
+        assert shell(node, "pgrep -x 'conmon|catatonit|podman' || true").strip() == ""
