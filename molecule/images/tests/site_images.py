@@ -53,8 +53,8 @@ mkdir -p /var/tmp/image-empty/etc && tar -C /var/tmp/image-empty -cf /var/tmp/em
 PATH = f"PATH={VENV}/bin:/usr/bin:/bin"
 # Name and tag -> the archive that it is made of, and what of podman's import says what it is.
 IMAGES = {
-    "train:1.24.1-482": ("image", f"--change 'ENV {PATH}' --change 'LABEL gaudi3.scale.release=1.24.1-482'"),
-    "train:1.16.0-526": ("image", f"--change 'ENV {PATH}' --change 'LABEL gaudi3.scale.release=1.16.0-526'"),
+    "train:1.24.1-482": ("image", f"--change 'ENV {PATH}' --change 'LABEL scale.gaudi3.release=1.24.1-482'"),
+    "train:1.16.0-526": ("image", f"--change 'ENV {PATH}' --change 'LABEL scale.gaudi3.release=1.16.0-526'"),
     "arm:1.24.1-482": ("image", f"--arch arm64 --change 'ENV {PATH}'"),
     "empty:1.24.1-482": ("empty", f"--change 'ENV {PATH}'"),
 }

@@ -158,7 +158,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "another release": (
         {"gaudi_training_image": f"{TEAM}/train:1.16.0-526", "gaudi_training_device": "hpu"},
         (
-            r"is of release 1\.16\.0 \(its label gaudi3\.scale\.release\), and the driver of this node of release "
+            r"is of release 1\.16\.0 \(its label scale\.gaudi3\.release\), and the driver of this node of release "
             r"1\.2\S+; use an image of 1\.2\S+, such as \S+/pytorch-installer-\S+, or upgrade the driver"
         ),
     ),

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from .._errors import GaudiError
 from .._releases.lookup import find_release, release_part
 
-# By name in order: those that say what they mean, then any whose value alone is a release.
-LABELS = ("gaudi3.scale.release", "ai.habana.release", "com.habana.release", "habana.release", "release")
+# Those that images of ours have. Of the vendor's own images no label is published; their packages and names tell.
+LABELS = ("scale.gaudi3.release",)
 # The distributions that the vendor brings to Python, of the bridge first.
 PACKAGES = ("habana-torch-plugin", "habana-torch-dataloader", "habana-media-loader")
 _RELEASE = re.compile(r"(?P<release>\d+\.\d+\.\d+)(?:[.-]\d+)?(?:[-+.].*)?")

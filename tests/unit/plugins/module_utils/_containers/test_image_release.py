@@ -17,7 +17,7 @@ OWN = "registry.example.org/team/train"
 @pytest.mark.parametrize(
     ("labels", "packages", "name", "release", "told_by"),
     [
-        ({"gaudi3.scale.release": "1.24.1-482"}, {"habana-torch-plugin": "1.23.0.695"}, OWN, "1.24.1", "its label"),
+        ({"scale.gaudi3.release": "1.24.1-482"}, {"habana-torch-plugin": "1.23.0.695"}, OWN, "1.24.1", "its label"),
         ({}, {"habana-torch-plugin": "1.23.0.695"}, OWN, "1.23.0", "habana-torch-plugin 1.23.0.695 in it"),
         ({}, {"habana-torch-plugin": "", "habana-media-loader": "1.22.0.740+g1"}, OWN, "1.22.0", "habana-media-loader"),
         ({"release": "2"}, {}, f"{OWN}:1.24.0-1007", "1.24.0", "its name"),

@@ -172,9 +172,9 @@ def test_an_image_of_another_machine_is_said(job, paths, kernel):
 
 
 def test_a_label_counts_before_packages(job, paths, kernel):
-    labeled = {"os": "linux", "architecture": HERE, "config": {"Labels": {"gaudi3.scale.release": "1.23.0-695"}}}
+    labeled = {"os": "linux", "architecture": HERE, "config": {"Labels": {"scale.gaudi3.release": "1.23.0-695"}}}
     keep(Path(image_directory(IMAGE, paths.images(getpass.getuser()))), labeled)
-    assert "of release 1.23.0 (its label gaudi3.scale.release)" in refused(job, paths, kernel, Engine(WELL))
+    assert "of release 1.23.0 (its label scale.gaudi3.release)" in refused(job, paths, kernel, Engine(WELL))
 
 
 def test_what_is_to_be_mounted_must_be_there(job, paths, kernel, tmp_path):
