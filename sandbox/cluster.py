@@ -99,7 +99,9 @@ def down(name: str, *, golden_too: bool = False, image: bool = False, caches: bo
         remove_containers(gone)
         gone += network.remove_networks(name)
         disks.detach_all(state)
-        shutil.rmtree(state)
+        # Whoever held the lock before may have removed it.
+        if state.is_dir():
+            shutil.rmtree(state)
     with locked(STATE):
         gone += golden.remove_unneeded(named=golden_too or image)
         gone += remove_images() if image else []

@@ -71,7 +71,7 @@ options:
         otherwise the search resumes from what that trial reported.
     type: int
   processes:
-    description: Ranks per trial, each on its own card, as in the job. The worst rank counts.
+    description: Ranks per trial, each on its own free card, as in the job. The worst rank counts.
     type: int
     default: 1
   global_batch:

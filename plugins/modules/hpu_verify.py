@@ -32,7 +32,8 @@ options:
     description: Temperature in degrees Celsius that every card must be below. By default the limit of the generation.
     type: int
   idle_memory_mib:
-    description: Maximum HBM in use on a card while no job runs, in MiB.
+    description:
+      - Maximum HBM in use on a card while no job runs, in MiB. Cards of running jobs of this collection are left out.
     type: int
     default: 1024
   replaced_rows_limit:

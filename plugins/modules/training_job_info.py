@@ -116,6 +116,15 @@ binding:
   returned: always
   type: list
   elements: dict
+modules:
+  description: Module ids of the cards of this node's ranks. Empty if they are not known, or no Gaudi cards.
+  returned: always
+  type: list
+  elements: int
+node_cards:
+  description: How many cards the node had when the worker group was started. 0 if RV(modules) is empty.
+  returned: always
+  type: int
 is_witness:
   description: Whether this node votes on how the job continues and has no ranks.
   returned: always

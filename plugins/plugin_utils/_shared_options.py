@@ -120,7 +120,7 @@ SHARED: Mapping[str, Mapping[str, Any]] = {
         "default": {},
     },
     "gaudi_replaced_rows_limit": {
-        "description": "Maximum replaced HBM rows per card, 0 for any. 32, since HLML lists no more; no limit is published.",
+        "description": "Maximum replaced HBM rows per card, 0 for any. HLML lists 32; no limit is published.",
         "type": "int",
         "default": 32,
     },

@@ -103,6 +103,8 @@ ACTION_ROLES = {
     "gaudi_exporter",
     "gaudi_firmware",
     "gaudi_cost",
+    "gaudi_image",
+    "gaudi_kubernetes",
     "gaudi_monitoring",
     "gaudi_power",
     "gaudi_qualify",
@@ -243,6 +245,7 @@ FETCHING = {
     "gaudi_exporter": {"main"},
     "gaudi_monitoring": {"main", "identity"},
     "gaudi_bundle": {"main"},
+    "gaudi_image": {"main"},
     "gaudi_upgrade": {"main"},
 }
 

@@ -38,6 +38,12 @@ TEST_SANDBOX = os.environ.get("GAUDI_TEST_SANDBOX", f"gaudi3-test-{sha256(str(RO
 VIRGIN_AGAIN = ("python", "-m", "sandbox", "reset", "--name", TEST_SANDBOX)
 GOLDEN_AGAIN = (*VIRGIN_AGAIN, "--golden", TEST_SANDBOX)
 CAPTURE = ("python", "-m", "sandbox", "capture", "node2", "--name", TEST_SANDBOX)
+# Of tests/unit: what Ansible runs, on a node or on the controller.
+CONTROLLER_TESTS = (
+    *(f"tests/unit/plugins/{folder}" for folder in ("action", "bad_input", "inventory", "modules", "plugin_utils")),
+    "tests/unit/plugins/two_controllers",
+    "tests/unit/extensions",
+)
 # All that is found on nodes by its subject, in the three places that a subject has.
 HOMES = ("roles/gaudi_{}", "plugins/module_utils/_{}", "plugins/plugin_utils/_{}")
 
@@ -171,11 +177,11 @@ def layers_with_every_step() -> Gate:
 
 
 def of_many_tests(
-    name: str, checks: str, folder: str, limit: float, covers: tuple[str, ...], *, run: str = FIRST
+    name: str, checks: str, folders: tuple[str, ...], limit: float, covers: tuple[str, ...], *, run: str = FIRST
 ) -> Gate:
-    """The gate of a folder of tests, of which only what failed is worth a second run."""
+    """The gate of folders of tests (pytest's own words), of which only what failed is worth a second run."""
     cache = str(ROOT / "build" / "pytest-cache" / name)
-    tests = ("python", "-m", "pytest", "-q", "-o", f"cache_dir={cache}", folder)
+    tests = ("python", "-m", "pytest", "-q", "-o", f"cache_dir={cache}", *folders)
     again = (*tests, "--last-failed", "--last-failed-no-failures", "none")
     commands = (("rm", "-rf", cache), (*tests, "--durations=15"))
     return with_long_form(Gate(name, checks, commands, limit=limit, failed_again=(again,), run=run, covers=covers))
@@ -216,15 +222,21 @@ GATES = (
     ),
     of_many_tests(
         "unit",
-        "the core, the modules, the controller's code and the simulator",
-        "tests/unit",
+        "the core and the simulator",
+        ("tests/unit", *(f"--ignore={folder}" for folder in CONTROLLER_TESTS)),
         2700,
-        (
-            "tests/unit/plugins/bad_input",
-            "tests/unit/gates",
-            *subjects("follow", "job", "driver", "bundle", "venv"),
-            "plugins/plugin_utils/_controller",
+        ("tests/unit/gates", *subjects("follow", "job", "driver", "bundle", "venv")),
+    ),
+    # Half of the units' time, so that they run beside each other.
+    replace(
+        of_many_tests(
+            "unit-controller",
+            "the modules' shells and the controller's code",
+            CONTROLLER_TESTS,
+            2700,
+            ("tests/unit/plugins/bad_input", "plugins/plugin_utils/_controller"),
         ),
+        lane=ANY_LANE,
     ),
     Gate("changelog", "fragments and releases", (("antsibull-changelog", "lint"),)),
     Gate("licenses", "each file says whose it is and under what", (("reuse", "lint", "--quiet"),)),
@@ -256,7 +268,7 @@ GATES = (
     of_many_tests(
         "node-library",
         "trainings, checkpoints, supervisors, studies on the CPU",
-        "tests/node_library",
+        ("tests/node_library",),
         2700,
         ("src/gaudi3_scale", "tests/node_library"),
         run=NODES_RUN,
@@ -337,6 +349,12 @@ GATES = (
         "disks that keep a rate: mounted, measured by a real fio, judged against a training",
         1200,
         subjects("storage"),
+    ),
+    on_nodes(
+        "build-image",
+        "images by a real podman and a real registry: one digest, torch kept, signed, refused",
+        1200,
+        ("tests/image_base.py", "tests/base_image_on_node.py", *subjects("image")),
     ),
     on_nodes(
         "monitoring",

@@ -53,9 +53,21 @@ def begin(launch: Launch, changes: Sequence[FileChange], run: Run) -> str:
     if name:
         begin_votes(job, paths, name, before)
     of_the_run = {"launch": name, "library": launch.library} if name else {}
-    binding = [rank.as_dict() for rank in launch.site.binding.ranks]
-    _start_unit(paths, {**of_the_run, "binding": binding}, run, at_boot=job.supervision is not None)
+    _start_unit(paths, {**of_the_run, **_taken(launch)}, run, at_boot=job.supervision is not None)
     return name
+
+
+def _taken(launch: Launch) -> dict[str, object]:
+    """What this run has of the node: another launch leaves it alone, and the next one of the job takes it again."""
+    job, site = launch.job, launch.site
+    return {
+        "binding": [rank.as_dict() for rank in site.binding.ranks],
+        "modules": list(site.part.modules),
+        "node_cards": len(site.part.cards.modules) if site.part.cards else 0,
+        "port": job.port,
+        "stands_by": job.node_rank is None,
+        "allotted": job.allotted.as_dict(),
+    }
 
 
 def _start_unit(paths: JobPaths, begun: Mapping[str, object], run: Run, *, at_boot: bool) -> None:

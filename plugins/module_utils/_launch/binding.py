@@ -67,5 +67,6 @@ def ranks_bound_now(job: Job, setting: Setting, kernel_root: str) -> tuple[RankB
     if is_open or not job.is_bound:
         return ()
     name = VISIBLE.get(job.device, "")
-    visible = {name: job.environment.get(name, setting(name)) or ""}
+    part = ",".join(map(str, job.part)) or setting(name)
+    visible = {name: job.environment.get(name, part) or ""}
     return read_bindings(job.bind, job.device, job.processes_per_node, visible, job.host, service_cpus(), kernel_root)

@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from .._cards.device_access import check_device_access
 from .._cards.health import unfit_reason
 from .._errors import GaudiError
-from .._job.binding.modules import VARIABLE, Share, check_share
+from .._job.binding.modules import Share, check_share
 from .._job.binding.topology import HPU
 from .._job.description import MPIRUN, SLURM
 from .._job.engines.mpirun import version_of
@@ -20,7 +20,7 @@ from .._job.engines.mpirun_reach import check_reach
 from .._job.engines.slurm_jobs import check_slurm_there
 from .._job.network import port_is_free
 from .._job.paths import JobPaths
-from .._job.plan import Job, starts_in
+from .._job.plan import Job, starts_in, visible_modules
 from .._job.port_holder import holder_of
 from .._job.program_imports import PYTHONPATH, RUN, Looked, check_found
 from .._job.supervision import control_port_of
@@ -33,6 +33,7 @@ from .confinement import confined
 from .image_check import check_image
 from .library import check_library
 from .node_data import check_data
+from .part import port_taken_by
 from .plan import Site
 
 # The role's variable that has the job's own variables.
@@ -44,9 +45,10 @@ WRITE = 'made=$(mktemp "$1.XXXXXX") && echo > "$made" && rm "$made"'
 WRITE_SECONDS, VERSION_SECONDS = 60.0, 30.0
 
 
-def check_node(job: Job, paths: JobPaths, run: Run, site: Site, *, running: bool) -> list[str]:
+def check_node(job: Job, paths: JobPaths, run: Run, site: Site, *, running: bool, is_open: bool = False) -> list[str]:
     """Raises GaudiError where this node lacks what the worker group needs; ``running``: the job holds its port already.
-    ``site`` is what was looked up for it. Returns remarks on what is there, a sentence each.
+    ``site`` is what was looked up for it. ``is_open``: which of the usual ports it takes is still to be chosen. Returns
+    remarks on what is there, a sentence each.
     """
     remarks: list[str] = []
     if not job.is_witness:
@@ -63,9 +65,9 @@ def check_node(job: Job, paths: JobPaths, run: Run, site: Site, *, running: bool
             check_given(place, account(job.user))
         if not job.checkpoint_directory:
             check_left_to(job.user, f"{paths.directory}/checkpoints")
-    _check_ports(job, running)
+    _check_ports(job, running, is_open and bool(job.may_move and port_taken_by(job, paths, run)))
     if not job.is_witness:
-        check_cards(job, run, site.kernel_root, site.settings)
+        _check_part(job, run, site)
     for refusal in site.lacks:
         raise refusal
     if job.engine == SLURM and job.host in job.starting_hosts:
@@ -119,30 +121,43 @@ def check_flags(job: Job, settings: Mapping[str, str]) -> None:
         )
 
 
-def check_cards(job: Job, run: Run, kernel_root: str, settings: Mapping[str, str]) -> None:
-    """Raises GaudiError where this node's cards are not all well, not the account's to open, or perhaps another's."""
+def _check_part(job: Job, run: Run, site: Site) -> None:
+    """Where a part cannot be had, it is said who has it, not that nobody has chosen; a whole node is to be well."""
+    part = site.part
+    if part.refusal and (part.is_open or job.part):
+        raise part.refusal
+    check_cards(job, run, site.kernel_root, site.settings, () if part.is_whole else part.modules)
+
+
+def check_cards(job: Job, run: Run, kernel_root: str, settings: Mapping[str, str], modules: Sequence[int] = ()) -> None:
+    """Raises GaudiError where this node's cards are not all well, not the account's to open, or perhaps another's.
+
+    ``modules`` are those of the job, whatever becomes of the others; none: all.
+    """
     if job.device != HPU:
         return
-    unfit = unfit_reason(job.device, job.processes_per_node, run, kernel_root)
+    unfit = unfit_reason(job.device, job.processes_per_node, run, kernel_root, modules)
     if unfit:
         raise GaudiError(f"{job.host} cannot take part: {unfit}")
     group_remarks(job, settings, kernel_root)
     check_device_access(job.user, job.device, kernel_root)
     # Slurm gives whole nodes, or says on each which cards it allots.
     if job.engine != SLURM:
-        visible = job.environment.get(VARIABLE, settings.get(VARIABLE)) or ""
-        check_share(Share(job.processes_per_node, job.host, visible), kernel_root)
+        check_share(Share(job.processes_per_node, job.host, visible_modules(job, settings)), kernel_root)
 
 
-def _check_ports(job: Job, running: bool) -> None:
-    """The ranks meet on the first node, but where there are supervisors any node that may have ranks may become it."""
-    if running:
+def _check_ports(job: Job, running: bool, is_moved: bool) -> None:
+    """The ranks meet on the first node, but where there are supervisors any node that may have ranks may become it.
+
+    ``is_moved``: another job of ours has the usual ones, and this one gets others.
+    """
+    if running or is_moved or job.shares_ports:
         return
     may_be_first = job.node_rank == 0 or (job.supervision and not job.is_witness)
-    if may_be_first and not port_is_free(job.rendezvous_port):
-        raise _taken("rendezvous_port", job.rendezvous_port)
+    if may_be_first and not port_is_free(job.port):
+        raise _taken("rendezvous_port", job.port)
     if job.supervision:
-        port = control_port_of(job.supervision, job.rendezvous_port)
+        port = control_port_of(job.supervision, job.port)
         if not port_is_free(port, datagrams=True):
             raise _taken("supervision.control_port", port, datagrams=True)
 

@@ -36,7 +36,7 @@ def look_up_site(job: Job, paths: JobPaths, run: Run, kernel_root: str) -> Site:
     cache = found.get(RECIPE_CACHE)
     settings = {name: setting.value for name, setting in found.items()}
     try:
-        address = address_towards(job.rendezvous_address, job.rendezvous_port)
+        address = address_towards(job.rendezvous_address, job.port)
     except GaudiError as refusal:
         address = ""
         lacks.append(refusal)

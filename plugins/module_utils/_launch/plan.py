@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
-from typing import Mapping
+from typing import Mapping, Sequence
 
 from .._errors import GaudiError
 from .._job.binding.rank import THREADS
@@ -24,6 +24,7 @@ from .._node.rendered_files import WantedFile
 from .._node.secret_words import HIDDEN, without_secrets
 from .binding import UNBOUND, Binding
 from .library import Library
+from .part import WHOLE, Part
 from .unit import environment_text, unit_text
 
 
@@ -37,6 +38,7 @@ class Site:
     ``environment_copies`` has what systemd reads instead of some of the job's environment files
     (``_job.environment_files``), ``settings`` the variables of them all.
     ``entry`` enters the job's container; None where it has none.
+    ``part`` has the cards that its ranks take here.
     ``lacks`` has what a start is refused for; what is only shown goes without it.
     """
 
@@ -52,6 +54,7 @@ class Site:
     settings: Mapping[str, str] = field(default_factory=dict)
     lacks: tuple[GaudiError, ...] = ()
     entry: Entry | None = None
+    part: Part = WHOLE
 
 
 @dataclass(frozen=True)
@@ -107,8 +110,7 @@ def _unit_launch(job: Job, paths: JobPaths, site: Site) -> NodePlan:
         program = argv = () if job.node_rank is None else torchrun_argv(job, paths, launcher=launcher, entry=entry)
     if job.supervision and site.library:
         program = (*supervisor_command(site.library.venv), paths.supervision)
-        text = supervision_text(job, paths, site.kernel_root, launcher, entry)
-        further = [WantedFile(paths.supervision, text, mode=0o640)]
+        further = [WantedFile(paths.supervision, _supervised(job, paths, site, launcher, entry), mode=0o640)]
     # Where an account may change one, systemd gets the copy: None for one that may be missing, and is.
     read = [site.environment_copies.get(path, path) for path in job.environment_files]
     environment_files = [one if isinstance(one, str) else one.path for one in read if one is not None]
@@ -117,6 +119,11 @@ def _unit_launch(job: Job, paths: JobPaths, site: Site) -> NodePlan:
     variables = WantedFile(paths.environment, environment_text(environment), mode=0o600)
     files = (unit, variables, *filter(None, site.environment_copies.values()), *further, description_file(job, paths))
     return NodePlan(job.engine, argv, environment, unit.path, files)
+
+
+def _supervised(job: Job, paths: JobPaths, site: Site, launcher: Sequence[str], entry: Sequence[str]) -> str:
+    modules = () if site.part.is_whole else site.part.modules
+    return supervision_text(job, paths, site.kernel_root, launcher, modules, entry)
 
 
 def description_file(job: Job, paths: JobPaths) -> WantedFile:
@@ -138,4 +145,6 @@ def shown(job: Job, paths: JobPaths, site: Site) -> dict[str, object]:
         "file": plan.file,
         "text": without_secrets(plan.text),
         "binding": [rank.as_dict() for rank in site.binding.ranks],
+        "modules": list(site.part.modules),
+        "rendezvous_port": job.port,
     }

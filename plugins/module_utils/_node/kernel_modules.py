@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import stat
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterable, Mapping, Sequence
@@ -126,11 +127,14 @@ def find_holders(kernel_root: str = "/", proc: str = "/proc") -> list[Holder]:
 
 
 def _devices(place: Path) -> dict[tuple[int, ...], str]:
+    """The name of each device by its identity, but for one that several share, which tells none of them."""
     try:
         paths = list(place.iterdir())
     except OSError:
         return {}
-    return {identity: path.name for path in paths if (identity := _identity(path))}
+    identities = [(identity, path.name) for path in paths if (identity := _identity(path))]
+    shared = Counter(identity for identity, _name in identities)
+    return {identity: name for identity, name in identities if shared[identity] == 1}
 
 
 def _identity(path: Path) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ The list follows the vendor's checks after an installation (SW_Verification on d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .._cards.accel_sysfs import HEALTHY_STATUS
@@ -44,7 +44,7 @@ class Measurement:
 
     ``bridges`` are those above the cards with their bits of ACS; ``clock`` and ``slurm`` None: not asked. ``late``:
     programs that had not ended after so many seconds. ``network`` is that between the nodes. ``restart`` are reasons
-    why the node has to be started again.
+    why the node has to be started again. ``of_jobs``: module ids of the cards that running jobs have.
     """
 
     facts: HpuFacts
@@ -57,6 +57,7 @@ class Measurement:
     late: Mapping[str, float] = field(default_factory=dict)
     network: str = ""
     restart: tuple[str, ...] = ()
+    of_jobs: frozenset[int] = frozenset()
 
     @property
     def left_mib(self) -> int | None:
@@ -132,7 +133,7 @@ def verdict(measured: Measurement, release: Release, limits: Limits) -> list[Che
     checks = [_count(facts, limits), _modules(facts, release), _driver(facts, release)]
     # Without a driver nothing else about the cards can be known, and one reason says it better than nine.
     if not is_virgin(facts):
-        checks += _card_checks(facts, limits)
+        checks += _card_checks(facts, limits, measured.of_jobs)
         checks.append(link_check(facts, measured.links, limits.pcie_generation, limits.pcie_lanes))
     if limits.gaudi_direct:
         checks.append(access_control_check(measured.bridges))
@@ -150,11 +151,11 @@ def verdict(measured: Measurement, release: Release, limits: Limits) -> list[Che
     return [*known, _iommu(facts), _restart(measured.restart)]
 
 
-def _card_checks(facts: HpuFacts, limits: Limits) -> Iterable[Check]:
+def _card_checks(facts: HpuFacts, limits: Limits, of_jobs: frozenset[int]) -> Iterable[Check]:
     yield _status(facts)
     yield _firmware(facts, limits)
     yield _temperature(facts, limits)
-    yield _idle_memory(facts, limits)
+    yield _idle_memory(facts, limits, of_jobs)
     yield _ecc(facts)
     yield _rows(facts)
     yield from _replaced_rows(facts, limits.replaced_rows)
@@ -296,10 +297,14 @@ def _temperature(facts: HpuFacts, limits: Limits) -> Check:
     )
 
 
-def _idle_memory(facts: HpuFacts, limits: Limits) -> Check:
+def _idle_memory(facts: HpuFacts, limits: Limits, of_jobs: frozenset[int]) -> Check:
+    """What a job of ours has on its cards is its load, and no fault of theirs."""
+    idle = tuple(card for card in facts.cards if card.module_id not in of_jobs)
+    if facts.cards and not idle:
+        return Check("idle memory", True, "no card without a job in use", "all cards have jobs", "")
     return _every_card(
         "idle memory",
-        facts,
+        replace(facts, cards=idle),
         f"at most {limits.idle_memory_mib} MiB used while no job runs",
         lambda card: card.memory_used_mib,
         lambda used: used <= limits.idle_memory_mib,

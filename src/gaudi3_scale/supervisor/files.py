@@ -22,6 +22,7 @@ class Supervision:
     ``container_process`` is where the process number of torchrun in a container is; "": it runs on the node itself.
     ``argv`` is torchrun's, with RENDEZVOUS_ID, NNODES, NODE_RANK and MASTER_ADDRESS as whole words for what each
     generation decides. ``file`` is what it was read from. ``checkpoint_directory`` "": nothing is handed over there.
+    ``modules``: the cards of its ranks where these are not all of the node; none: all.
     """
 
     job: str
@@ -50,6 +51,7 @@ class Supervision:
     venv: str
     rules: Rules
     container_process: str = ""
+    modules: tuple[int, ...] = ()
 
 
 RENDEZVOUS_ID = "@RENDEZVOUS_ID@"
@@ -95,6 +97,7 @@ def _supervision(data: Mapping[str, object], path: str) -> Supervision:
         stop_requested=str(data["stop_requested"]),
         venv=str(data["venv"]),
         container_process=str(data.get("container_process") or ""),
+        modules=tuple(int(one) for one in _words(data.get("modules") or [])),
         rules=_rules(data, hosts, (*hosts, *spares, *filter(None, [witness]))),
     )
 

@@ -219,7 +219,7 @@ class Node:
             return
         if self._health is None or (self._health.reason is not None and now - self._health.started > LOOK_AGAIN_S):
             given = self._given
-            arguments = (given.device, given.processes_per_node, self._run, given.kernel_root)
+            arguments = (given.device, given.processes_per_node, self._run, given.kernel_root, given.modules)
             self._health = HealthCheck(lambda: unfit_reason(*arguments), now)
         if self._health.reason is not None:
             self._fit, self._unfit = not self._health.reason, self._health.reason

@@ -33,6 +33,8 @@ MARK = "gaudi3_scale:"
 DESCRIPTION = "# gaudi3_scale description: "
 # The name of a card in Slurm, by device.
 GRES = {"hpu": "hpu", "cuda": "gpu", "cpu": ""}
+# From the usual port on, for jobs that share nodes: below those that Linux gives connections (32768).
+SHARED_PORTS = 1000
 # Seconds that the other nodes get after the first agent has ended well; torchrun's own exit barrier holds them
 # together before that.
 WAIT_FOR_OTHERS = 60
@@ -109,7 +111,7 @@ def script_text(
         f'ended={shlex.quote(paths.directory)}"$point"/ended.json',
         f'agent={shlex.quote(paths.logs)}"$point"/agent.pid',
         *_address(job),
-        f"export MASTER_PORT=$(({job.rendezvous_port} + ${{SLURM_ARRAY_TASK_ID:-0}}))",
+        f"export MASTER_PORT=$(({job.rendezvous_port} + {_port_offset(job)}))",
         *exports({name: value for name, value in environment.items() if name not in OF_POINT}),
         *exports({f"{_KEPT}{name}": value for name, value in job.environment.items()}),
         # Each point of a sweep has its own.
@@ -255,6 +257,11 @@ def _word(word: str) -> str:
 
 def _description(job: Job) -> str:
     return json.dumps(describe(job), sort_keys=True)
+
+
+def _port_offset(job: Job) -> str:
+    """Of Slurm's jobs on one node each has a number of its own, and so has each point of a sweep."""
+    return f"SLURM_JOB_ID % {SHARED_PORTS}" if job.shares_ports else "${SLURM_ARRAY_TASK_ID:-0}"
 
 
 def _address(job: Job) -> list[str]:

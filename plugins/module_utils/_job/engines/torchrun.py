@@ -57,7 +57,7 @@ def torchrun_argv(
         "--master-addr",
         job.rendezvous_address if address is None else address,
         "--master-port",
-        str(job.rendezvous_port) if port is None else port,
+        str(job.port) if port is None else port,
         "--log-dir",
         paths.ranks if log_directory is None else log_directory,
         "--redirects",
@@ -69,9 +69,18 @@ def torchrun_argv(
 
 
 def supervision_text(
-    job: Job, paths: JobPaths, kernel_root: str, launcher: Sequence[str] = (), entry: Sequence[str] = ()
+    job: Job,
+    paths: JobPaths,
+    kernel_root: str,
+    launcher: Sequence[str] = (),
+    modules: Sequence[int] = (),
+    entry: Sequence[str] = (),
 ) -> str:
-    """What the supervisor of this node is told. The words of ``argv`` between @ differ from one start to the next."""
+    """What the supervisor of this node is told. The words of ``argv`` between @ differ from one start to the next.
+
+    ``modules`` are the cards of its ranks where these are not all of the node; none: all. ``entry`` enters the job's
+    container.
+    """
     options = job.supervision
     if options is None:
         raise ValueError("the job has no supervisors")
@@ -88,12 +97,12 @@ def supervision_text(
         "spares": options.spares,
         "witness": options.witness,
         "addresses": addresses_of(options, job.hosts, job.rendezvous_address),
-        "control_port": control_port_of(options, job.rendezvous_port),
+        "control_port": control_port_of(options, job.port),
         "key": job.key,
         "argv": torchrun_argv(job, paths, **words, launcher=launcher, entry=entry),
         "container_process": paths.container_process if entry else "",
         "processes_per_node": job.processes_per_node,
-        "rendezvous_port": job.rendezvous_port,
+        "rendezvous_port": job.port,
         "min_nodes": least_nodes(options, job.hosts),
         "max_restarts": options.max_restarts,
         "min_runtime": options.min_runtime,
@@ -111,6 +120,7 @@ def supervision_text(
         "grow_after": options.grow_after,
         "device": job.device,
         "kernel_root": kernel_root,
+        "modules": modules,
         "venv": job.venv,
         "progress_directory": paths.progress,
         "log_directory": paths.logs,

@@ -495,3 +495,13 @@ def test_a_library_that_crashes_is_named_and_one_that_is_not_there_is_not(measur
     ]
     absent = replace(crashed, facts=replace(crashed.facts, hlml=Hlml(None, "HLML is not installed: there is no x")))
     assert not advice(verdict(absent, RELEASE, LIMITS))
+
+
+def test_what_a_job_has_on_its_cards_is_no_fault(measured):
+    busy = {address: {"memory.used": "90000 MiB"} for address in ADDRESSES[:4]}
+    node = measured(HlSmi(cells=busy))
+    assert list(problems(node)) == ["idle memory"]
+    assert problems(replace(node, of_jobs=frozenset(range(4)))) == {}
+    left = problems(replace(node, of_jobs=frozenset(range(3))))
+    assert left["idle memory"].found == "90000 MiB at 0000:5d:00.0"
+    assert problems(replace(node, of_jobs=frozenset(range(8)))) == {}
