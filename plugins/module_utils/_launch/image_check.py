@@ -57,8 +57,9 @@ def check_image(job: Job, paths: JobPaths, run: Run, entry: Entry) -> list[str]:
     refuse_architecture(parse_pinned(job.image), configuration)
     _check_mounts(job, paths, entry)
     found = look(job, paths, run, entry)
-    if tuple(found.get("python") or ()) < OLDEST_PYTHON:
-        version = ".".join(map(str, found.get("python") or ())) or "none"
+    python = _version(found.get("python"))
+    if python < OLDEST_PYTHON:
+        version = ".".join(map(str, python)) or "none"
         raise GaudiError(
             f"image {job.image} has Python {version}, and ranks need {'.'.join(map(str, OLDEST_PYTHON))} or newer "
             "there; use an image that has it."
@@ -86,13 +87,20 @@ def _configuration(job: Job, entry: Entry) -> Mapping[str, Any]:
 
 
 def _release(job: Job, configuration: Mapping[str, Any], found: Mapping[str, Any]) -> ImageRelease:
-    labels = (configuration.get("config") or {}).get("Labels") or {}
-    packages = found.get("packages") or {}
-    return release_of(_texts(labels), _texts(packages), job.image.partition("@")[0])
+    about = configuration.get("config")
+    labels = about.get("Labels") if isinstance(about, dict) else None
+    return release_of(_texts(labels), _texts(found.get("packages")), job.image.partition("@")[0])
 
 
-def _texts(found: Mapping[str, Any]) -> dict[str, str]:
-    return {str(name): value for name, value in found.items() if isinstance(value, str)}
+def _version(found: object) -> tuple[int, ...]:
+    """Empty for what is none: an image prints what it likes."""
+    parts = found if isinstance(found, list) else []
+    return tuple(part for part in parts if isinstance(part, int)) if len(parts) == len(OLDEST_PYTHON) else ()
+
+
+def _texts(found: object) -> dict[str, str]:
+    pairs = found.items() if isinstance(found, dict) else ()
+    return {str(name): value for name, value in pairs if isinstance(value, str)}
 
 
 def _driver(kernel_root: str) -> str:

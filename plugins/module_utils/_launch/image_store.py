@@ -37,7 +37,8 @@ ASK_SECONDS = 120.0
 KEPT_S = 30 * 86400
 # By what `uname` calls it, the name in an image's configuration (GOARCH).
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64", "ppc64le": "ppc64le", "s390x": "s390x"}
-FINISH = 'rm -rf "$1/layout" && mv "$1/image" "$2" && rm -rf "$1"'
+BEGIN = 'rm -rf "$1" && mkdir -p "$1/layout"'
+FINISH = 'rm -rf "$1/layout" "$2" && mv "$1/image" "$2" && rm -rf "$1"'
 _TLS = re.compile(r"server gave HTTP response to HTTPS client|first record does not look like a TLS|certificate", re.I)
 _GONE = re.compile(r"manifest unknown|name unknown|not found|status (code )?404|does not exist|no such file", re.I)
 _DENIED = re.compile(r"unauthorized|access .*denied|^denied|authentication required|status (code )?40[13]", re.I)
@@ -128,7 +129,8 @@ def _fetch(options: ImageOptions, directory: str, programs: str, run: Run) -> No
     copy = ("skopeo", "copy", "--quiet", *tls, image.source, f"oci:{work}/layout:image")
     unpack = ("python3", "-I", "-S", program_path(programs, UNPACK), f"{work}/layout", f"{work}/image")
     try:
-        _as_account(options, ("mkdir", "-p", f"{work}/layout"), run)
+        # What an interrupted one has left is not gone on with.
+        _as_account(options, ("sh", "-c", BEGIN, "sh", work), run)
         done = _as_account(options, copy, run)
         if done.rc != 0:
             raise refusal(image, done, options.timeout)

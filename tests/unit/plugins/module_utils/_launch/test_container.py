@@ -113,6 +113,11 @@ def test_an_image_that_fits_is_taken_and_asked_as_the_ranks_will_be(job, paths, 
     assert "importlib" in words[-1]
 
 
+@pytest.mark.parametrize("packages", [["habana-torch-plugin"], "1.16.0", {"habana-torch-plugin": 5}, None])
+def test_an_image_says_what_it_likes_of_its_packages(job, paths, kernel, packages):
+    assert "says nothing of its release" in checked(job, paths, kernel, Engine({**WELL, "packages": packages}))[0]
+
+
 def test_a_script_in_the_image_will_do(job, paths, kernel):
     assert checked(replace(job, command=("/opt/baked.py",)), paths, kernel, Engine(WELL)) == []
 
@@ -132,6 +137,8 @@ def test_an_image_that_does_not_tell_its_release_is_taken_with_a_remark(job, pat
         ({**WELL, "torch": "yes"}, "has no torch for its python3"),
         ({**WELL, "python": [3, 8]}, "has Python 3.8, and ranks need 3.9 or newer there"),
         ({}, "has Python none, and ranks need 3.9 or newer there"),
+        ({**WELL, "python": ["3", None]}, "has Python none"),
+        ({**WELL, "python": "3.12"}, "has Python none"),
     ],
 )
 def test_an_image_that_is_not_fit_is_refused(job, paths, kernel, found, said):

@@ -142,7 +142,12 @@ def test_what_was_cut_off_is_begun_anew(tmp_path):
     (Path(directory) / "rootfs").mkdir(parents=True)
     (Path(f"{directory}.new") / "layout").mkdir(parents=True)
     (Path(f"{directory}.new") / "layout/half").touch()
+    (Path(f"{directory}.new") / "image/rootfs").mkdir(parents=True)
     assert read_image(directory, account(USER)) is None
+    assert bring_it(tmp_path, registry)["changed"] is True
+    assert (Path(directory) / "rootfs/etc/of-the-image").is_file()
+    assert not (Path(directory) / "image").exists()
+    assert not Path(f"{directory}.new").exists()
 
 
 @pytest.mark.parametrize("is_old", [True, False])
