@@ -142,7 +142,7 @@ def look(job: Job, paths: JobPaths, run: Run, entry: Entry) -> Mapping[str, Any]
     if done.rc == 124:
         raise GaudiError(f"a container of image {job.image} did not start within {LOOK_SECONDS:g} s; look at the node.")
     if done.rc != 0:
-        said = last_line(done.stderr).rstrip(".")
+        said = last_line(done.stderr).rstrip(".")[-300:]
         if f'"{PYTHON}"' in said or f"`{PYTHON}`" in said or f"{PYTHON}: " in said:
             raise GaudiError(
                 f"image {job.image} has no {PYTHON} on its path, by which ranks are started; use an image with Python "
