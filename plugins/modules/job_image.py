@@ -106,12 +106,12 @@ directory:
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils._containers.image_reference import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.container.jobs import JOB_ARGUMENTS
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.container.reference import (
     parse_pinned,
     parse_reference,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.container.jobs import JOB_ARGUMENTS
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.image_store import ImageOptions, bring, resolve
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.job_user import DEFAULT_USER

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .._cards.accel_sysfs import accel_devices
+from .._cards.device_nodes import node_paths
 from .._errors import GaudiError
 from .._job.binding.modules import addresses_of, modules_by_device, modules_of
 from .._node.rendered_files import read_text
-from .card_devices import node_paths
 
 KIND = "habana.ai/gaudi"
 ALL = "all"

@@ -10,7 +10,6 @@ import re
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Mapping
 
-from .._containers.image_reference import parse_pinned
 from .._errors import GaudiError
 from .._node.environment_file import assignment
 from .._node.job_user import DEFAULT_USER, check_user
@@ -21,6 +20,7 @@ from .binding.modules import VARIABLE
 from .binding.plan import NONE, NUMA, check_bind
 from .binding.topology import HPU
 from .container.jobs import check_container
+from .container.reference import parse_pinned
 from .description import (
     MPIRUN,
     SLURM,

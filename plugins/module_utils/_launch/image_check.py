@@ -15,7 +15,6 @@ from typing import Any
 
 from .._cards.accel_sysfs import accel_devices
 from .._cards.node_system import read_system
-from .._containers.image_reference import parse_pinned
 from .._containers.image_release import PACKAGES, ImageRelease, refuse_unfit, release_of, unknown_remark
 from .._containers.image_unpack import ROOT, inside
 from .._errors import GaudiError
@@ -23,6 +22,7 @@ from .._job.binding.topology import HPU
 from .._job.container.enter import PYTHON
 from .._job.container.entry import Entry
 from .._job.container.mounts import check_mounts, on_node
+from .._job.container.reference import parse_pinned
 from .._job.paths import JobPaths
 from .._job.plan import Job, starts_in
 from .._node.account_directory import acting_as

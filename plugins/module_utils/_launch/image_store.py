@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .._containers.image_reference import REGISTRY, Reference, parse_pinned, tls_words
 from .._containers.image_unpack import CONFIGURATION, ROOT
 from .._errors import GaudiError
+from .._job.container.reference import REGISTRY, Reference, parse_pinned, tls_words
 from .._job.paths import STATE_DIRECTORY, JobPaths, known_jobs
 from .._node.account_directory import acting_as, give
 from .._node.commands import CommandResult, Run, last_line

@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._containers.image_reference import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.container.reference import (
     parse_pinned,
     parse_reference,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import Answer, Ask
 
 MODULE = "gaudi3.scale.job_image"

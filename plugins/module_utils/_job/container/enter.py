@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..._cards.accel_sysfs import accel_devices
-from ..._containers.card_devices import device_words
+from ..._cards.device_nodes import device_words
 from ..._errors import GaudiError
 from ..binding.modules import VARIABLE
 from ..binding.topology import HPU

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..._containers.image_reference import parse_reference
 from ..._errors import GaudiError
 from ..description import ANY, MPIRUN, NAMED, SLURM, TORCHRUN
 from .mounts import check_mounts
+from .reference import parse_reference
 
 # Ansible's argument_spec of what decides it beside image and account.
 JOB_ARGUMENTS: dict[str, dict[str, Any]] = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from .._cards.accel_sysfs import AccelDevice
+from .accel_sysfs import AccelDevice
 
 # For the connections of the cards' verbs devices; there once for all of them.
 _CONNECTIONS = "/dev/infiniband/rdma_cm"

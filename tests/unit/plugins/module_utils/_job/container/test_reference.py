@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils._containers.image_reference import (
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.container.reference import (
     Reference,
     parse_pinned,
     parse_reference,
     tls_words,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 
 DIGEST = f"sha256:{'0a' * 32}"
 NAME = "registry.example.org:5000/team/train"

@@ -14,7 +14,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from .._errors import GaudiError
+from ..._errors import GaudiError
 
 OPTION = "image"
 ARCHIVES = ("oci-archive", "docker-archive")
