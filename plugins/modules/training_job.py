@@ -303,6 +303,22 @@ options:
     type: list
     elements: str
     default: []
+  image:
+    description:
+      - "Container image in which the ranks run, with its digest, such as V(registry.example.org/team/train@sha256:...).
+        Empty: they run on the node."
+      - It must have been unpacked on the node, as P(gaudi3.scale.gaudi_training#role) does, and contain C(python3) with
+        PyTorch. podman runs it as O(user), in the job's unit or in Slurm's step, without privileges and read-only.
+      - The container sees the cards of the job, its directories, the directory of its script, and O(mounts).
+      - Refused if it belongs to another release than the node's driver.
+    type: str
+    default: ""
+  mounts:
+    description:
+      - Further directories that the container sees, as HOST, HOST:CONTAINER or HOST:CONTAINER:ro.
+    type: list
+    elements: str
+    default: []
   hosts:
     description:
       - Names of all nodes of the job in rank order. The first one has rank 0.

@@ -444,6 +444,12 @@ GATES = (
         ("sandbox/slurm.py", "sandbox/open_mpi.py", *subjects("training", "launch", "slurm")),
     ),
     on_own_nodes(
+        "images",
+        "jobs in containers from a real registry lose a rank and a node; images that do not fit are one message",
+        1200,
+        ("plugins/module_utils/_job/container", *subjects("containers", "launch")),
+    ),
+    on_own_nodes(
         "quickstart",
         "the README's and the first day's commands, typed from an empty directory, and what they print",
         1800,

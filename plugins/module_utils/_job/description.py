@@ -154,6 +154,8 @@ def engine_argument_spec() -> dict[str, dict[str, Any]]:
         "global_batch_size": {"type": "int", "default": 0},
         "checkpoint_directory": {"type": "path", "default": ""},
         "allowed_networks": {"type": "list", "elements": "str", "default": []},
+        "image": {"type": "str", "default": ""},
+        "mounts": {"type": "list", "elements": "str", "default": []},
         "modules": {"type": "list", "elements": "int", "default": []},
         "allotted": {
             "type": "dict",

@@ -129,6 +129,15 @@ class JobPaths:
         return f"{self.state_directory}/binding"
 
     @property
+    def container_process(self) -> str:
+        """The process number of what runs in the job's container here, where it runs in one."""
+        return f"{self.directory}/container.pid"
+
+    def images(self, user: str) -> str:
+        """The images that this account has unpacked, by their digests."""
+        return f"{self.state_directory}/images/{user}"
+
+    @property
     def agent_logs(self) -> str:
         """Root's: systemd opens what is in it as root."""
         return f"{self.log_directory}/agents/{self.name}"

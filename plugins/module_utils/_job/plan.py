@@ -19,6 +19,8 @@ from .allowed_networks import check_allowed
 from .binding.modules import VARIABLE
 from .binding.plan import NONE, NUMA, check_bind
 from .binding.topology import HPU
+from .container.jobs import check_container
+from .container.reference import parse_pinned
 from .description import (
     MPIRUN,
     SLURM,
@@ -53,6 +55,8 @@ OWN_VARIABLES = (
     "GAUDI3_SCALE_PROGRESS_DIR",
     "GAUDI3_SCALE_GENERATION",
 )
+# The trainer that ships with the collection.
+BUILT_IN = ("-m", "gaudi3_scale.train")
 # Parts that descriptions did not have from the beginning.
 OPTIONAL = (
     "engine",
@@ -60,6 +64,8 @@ OPTIONAL = (
     "global_batch_size",
     "checkpoint_directory",
     "allowed_networks",
+    "image",
+    "mounts",
     "modules",
     "slurm",
     "mpi",
@@ -78,6 +84,8 @@ class Job:
     ``command`` is what each rank runs: a script or ``-m`` and a module, then its arguments. ``engine`` is what starts
     the ranks. ``bind`` says to which cores each rank is bound (``binding.plan``). ``global_batch_size`` 0: not told.
     ``working_directory`` and ``checkpoint_directory`` "": the job's own directory.
+    ``image`` is that of the container in which the ranks run, with its digest; "": they run on the node itself. Of the
+    node the container sees what the job needs anyway, and ``mounts`` (``container.mounts``).
     ``modules``: the cards that each node gives it, where somebody has named them; ``allotted``: what was chosen for its
     run. ``allowed_networks``: with whom its unit may speak, as ``networks.parse_networks`` gives them; none: with
     everybody.
@@ -105,6 +113,8 @@ class Job:
     global_batch_size: int = 0
     checkpoint_directory: str = ""
     allowed_networks: tuple[str, ...] = ()
+    image: str = ""
+    mounts: tuple[str, ...] = ()
     modules: tuple[int, ...] = ()
     slurm: SlurmOptions = field(default_factory=SlurmOptions)
     mpi: MpiOptions = field(default_factory=MpiOptions)
@@ -178,6 +188,7 @@ def job_from(options: Mapping[str, Any]) -> Job:
     values["supervision"] = None if supervised is None else options_from(SupervisionOptions, supervised)
     environment = variables_from("environment", options["environment"])
     words = {name: tuple(options[name]) for name in ("hosts", "command", "environment_files")}
+    words["mounts"] = tuple(options.get("mounts") or ())
     # In their order: local rank n takes the n-th, and on some boards HCCL fails with another one (_launch.card_groups).
     words["modules"] = tuple(sorted(options.get("modules") or ()))
     values["allotted"] = allotment_from(options.get("allotted"))
@@ -220,6 +231,17 @@ def check(job: Job, cards: int | None) -> Job:
         _check_supervision(job, job.supervision)
     of_nodes = (*job.mpi.addresses, *(job.supervision.addresses if job.supervision else ()))
     check_allowed(job.allowed_networks, job.engine, (job.rendezvous_address, *of_nodes))
+    if job.image:
+        parse_pinned(job.image)
+    check_container(
+        job.image,
+        job.mounts,
+        engine=job.engine,
+        nodes=job.slurm.nodes,
+        device=job.device,
+        user=job.user,
+        is_built_in=job.command[:2] == BUILT_IN,
+    )
     _check_secrets(job)
     return job
 
@@ -230,6 +252,8 @@ def _as_witness(job: Job) -> Job:
         job,
         environment={},
         environment_files=(),
+        image="",
+        mounts=(),
         working_directory="/",
         checkpoint_directory="",
         bind=NONE,

@@ -20,7 +20,7 @@ from .._node.systemd_units import enable, reload_units
 from .control_slurm import start_slurm
 from .directories import let_read, make_control, make_directories, put_away_logs
 from .launch import Launch
-from .node_programs import RANK, install
+from .node_programs import ENTER, RANK, install
 from .stop import not_at_boot, stop
 from .votes import begin_votes
 
@@ -33,6 +33,8 @@ def begin(launch: Launch, changes: Sequence[FileChange], run: Run) -> str:
     owner = account(job.user)
     if job.is_bound:
         install(paths.rank_programs, RANK)
+    if launch.site.entry:
+        install(paths.rank_programs, ENTER)
     if before.state == RUNNING:
         stop(paths, run, check_mode=False, slurm_user=job.user if described.get("engine") == SLURM else "")
     put_away_logs(paths, owner)

@@ -25,7 +25,7 @@ from .control_slurm import remember_found
 from .directories import check_places, make_directories
 from .launch import AS_DESCRIBED, KEEP, Launch, StartOptions, decided_again, inspect, settled
 from .node_check import check_node
-from .node_programs import RANK, install
+from .node_programs import ENTER, RANK, install
 from .part import is_alone, offer
 from .stop import worker_group_result
 
@@ -106,12 +106,14 @@ def prepare(job: Job, paths: JobPaths, run: Run, options: StartOptions = AS_DESC
         refuse_quarantined()
     missing = [path for path in (paths.directory, paths.logs, paths.ranks) if not Path(path).is_dir()]
     if not options.check_mode:
-        check_node(job, paths, run, launch.site, running=running, is_open=True)
+        remarks += check_node(job, paths, run, launch.site, running=running, is_open=True)
         check_places(job, paths)
         make_directories(job, paths, launch.site.recipe_setting)
         # Also where the engine gets by itself: its ranks begin as this program.
         if job.is_bound:
             install(paths.rank_programs, RANK)
+        if launch.site.entry:
+            install(paths.rank_programs, ENTER)
     # What is to begin anew is nothing that other nodes could join.
     state = PREPARED if found.state == ABSENT or options.restart else found.state
     result = worker_group_result(paths, state, changed=bool(missing), launch=launch.shown, library=launch.library)

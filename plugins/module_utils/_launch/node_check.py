@@ -30,6 +30,7 @@ from .._node.job_user import account, check_left_to, run_as_user
 from .._node.unit_words import unexpanded
 from .card_groups import group_remarks
 from .confinement import confined
+from .image_check import check_image
 from .library import check_library
 from .node_data import check_data
 from .part import port_taken_by
@@ -44,17 +45,19 @@ WRITE = 'made=$(mktemp "$1.XXXXXX") && echo > "$made" && rm "$made"'
 WRITE_SECONDS, VERSION_SECONDS = 60.0, 30.0
 
 
-def check_node(job: Job, paths: JobPaths, run: Run, site: Site, *, running: bool, is_open: bool = False) -> None:
+def check_node(job: Job, paths: JobPaths, run: Run, site: Site, *, running: bool, is_open: bool = False) -> list[str]:
     """Raises GaudiError where this node lacks what the worker group needs; ``running``: the job holds its port already.
-    ``site`` is what was looked up for it. ``is_open``: which of the usual ports it takes is still to be chosen.
+    ``site`` is what was looked up for it. ``is_open``: which of the usual ports it takes is still to be chosen. Returns
+    remarks on what is there, a sentence each.
     """
+    remarks: list[str] = []
     if not job.is_witness:
         _check_what_ranks_start_with(job, paths, site.settings)
     account(job.user)
     if site.library:
         check_library(site.library)
     if not job.is_witness:
-        check_imports(job, paths, run, site.settings)
+        remarks = _check_program(job, paths, run, site)
         check_data(job, paths, run)
         check_writable(job, paths, run)
         # Logs are put away where something is started, and go on where that is done from elsewhere.
@@ -71,18 +74,27 @@ def check_node(job: Job, paths: JobPaths, run: Run, site: Site, *, running: bool
         check_slurm_there(job.host, job.slurm.partition, run)
     if job.engine == MPIRUN and job.host in job.starting_hosts:
         check_reach(job, run)
+    return remarks
+
+
+def _check_program(job: Job, paths: JobPaths, run: Run, site: Site) -> list[str]:
+    if site.entry:
+        return check_image(job, paths, run, site.entry)
+    check_imports(job, paths, run, site.settings)
+    return []
 
 
 def _check_what_ranks_start_with(job: Job, paths: JobPaths, settings: Mapping[str, str]) -> None:
     # A venv that was moved, or whose interpreter was removed, still has its torchrun.
-    needed = ("python",) if job.engine == MPIRUN else ("torchrun", "python")
+    needed = ("python",) if job.engine == MPIRUN or job.image else ("torchrun", "python")
     for program in (f"{job.venv}/bin/{name}" for name in needed):
         if not os.access(program, os.X_OK):
             raise GaudiError(f"{program} cannot be executed; install the training stack first, or set its venv.")
     if job.working_directory and not Path(job.working_directory).is_dir():
         raise GaudiError(f"working_directory {job.working_directory} is not a directory on this node; create it there.")
     script = Path(starts_in(job, paths), job.command[0])
-    if job.command[0] != "-m" and not script.is_file():
+    # A container's may be in its image.
+    if job.command[0] != "-m" and not job.image and not script.is_file():
         remedy = "copy it to every node of the job"
         if not Path(job.command[0]).is_absolute() and not job.working_directory:
             remedy = "give its whole path, or the directory that it is in as working_directory"
@@ -99,7 +111,8 @@ def check_flags(job: Job, settings: Mapping[str, str]) -> None:
     ``settings`` are here and below the variables of the job's environment files.
     """
     named = next((path[1:] for path in job.environment_files if path.startswith("-")), "")
-    known = job.device != HPU or VENDORS in job.environment or VENDORS in settings
+    # An image of the vendor's has its own.
+    known = job.device != HPU or bool(job.image) or VENDORS in job.environment or VENDORS in settings
     if named and not known and not Path(named).is_file():
         raise GaudiError(
             f"{named} is missing, with the node's flags and the paths of the vendor's software ({VENDORS}), without "

@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 from typing import Sequence
 
+from ..container.enter import PYTHON
+from ..container.entry import TORCHRUN
 from ..paths import JobPaths
-from ..plan import Job
+from ..plan import BUILT_IN, Job
 from ..supervision import addresses_of, control_port_of, least_nodes
 
 # Programs of ours that tell their steps: a first one that does not come is a hang, and not a program that tells none.
-TELLS_STEPS = ("-m", "gaudi3_scale.train")
+TELLS_STEPS = BUILT_IN
 
 
 def torchrun_argv(
@@ -27,16 +29,19 @@ def torchrun_argv(
     log_directory: str | None = None,
     rendezvous_id: str | None = None,
     launcher: Sequence[str] = (),
+    entry: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """The program of one node. What a scheduler or a supervisor decides only later is given as a word of its own.
 
-    ``launcher`` is what each rank begins as before its command. torchrun's own ``--numa-binding`` asks CUDA for the
-    cards and needs numactl (torch/numa/binding.py of torch 2.13).
+    ``entry`` enters the job's container. ``launcher`` is what each rank begins as before its command.
+    torchrun's own ``--numa-binding`` asks CUDA for the cards and needs numactl (torch/numa/binding.py of torch 2.13).
     """
     # What torchrun itself makes of a command where it is told nothing (distributed/run.py).
-    python = ("--no-python", *launcher, f"{job.venv}/bin/python", "-u") if launcher else ()
+    interpreter = PYTHON if job.image else f"{job.venv}/bin/python"
+    python = ("--no-python", *launcher, interpreter, "-u") if launcher else ()
     return (
-        f"{job.venv}/bin/torchrun",
+        *entry,
+        *(TORCHRUN if job.image else (f"{job.venv}/bin/torchrun",)),
         "--nnodes",
         str(len(job.hosts)) if nodes is None else nodes,
         "--node-rank",
@@ -64,11 +69,17 @@ def torchrun_argv(
 
 
 def supervision_text(
-    job: Job, paths: JobPaths, kernel_root: str, launcher: Sequence[str] = (), modules: Sequence[int] = ()
+    job: Job,
+    paths: JobPaths,
+    kernel_root: str,
+    launcher: Sequence[str] = (),
+    modules: Sequence[int] = (),
+    entry: Sequence[str] = (),
 ) -> str:
     """What the supervisor of this node is told. The words of ``argv`` between @ differ from one start to the next.
 
-    ``modules`` are the cards of its ranks where these are not all of the node; none: all.
+    ``modules`` are the cards of its ranks where these are not all of the node; none: all. ``entry`` enters the job's
+    container.
     """
     options = job.supervision
     if options is None:
@@ -88,7 +99,8 @@ def supervision_text(
         "addresses": addresses_of(options, job.hosts, job.rendezvous_address),
         "control_port": control_port_of(options, job.port),
         "key": job.key,
-        "argv": torchrun_argv(job, paths, **words, launcher=launcher),
+        "argv": torchrun_argv(job, paths, **words, launcher=launcher, entry=entry),
+        "container_process": paths.container_process if entry else "",
         "processes_per_node": job.processes_per_node,
         "rendezvous_port": job.port,
         "min_nodes": least_nodes(options, job.hosts),
