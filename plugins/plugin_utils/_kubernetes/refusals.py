@@ -248,6 +248,7 @@ def check_environment(variables: Mapping[str, Any]) -> None:
 _ONLY_ON_HOSTS = {
     "gaudi_training_spares": "Kubernetes replaces a lost pod; leave it empty",
     "gaudi_training_modules": "the device plugin or DRA chooses the cards; leave it empty",
+    "gaudi_training_mounts": "a pod has volumes; use gaudi_kubernetes_volumes, and leave it empty",
     "gaudi_training_witness": "Kubernetes decides which pods run; leave it empty",
     "gaudi_training_min_nodes": "the number of pods is fixed; set it to 0",
     "gaudi_training_requirements": "pods install nothing; install them in the image, and leave it empty",
