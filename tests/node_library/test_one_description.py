@@ -23,6 +23,7 @@ import pytest
 import yaml
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.profiles import EnvironmentOptions, plan_environment
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.recipe_cache import RECIPE_CACHE, of_job
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.container.variables import container_variables
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import MpiOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import Job
@@ -40,6 +41,8 @@ INTERFACE = "eth0"
 TABLE = {
     "GAUDI3_SCALE_NODE": "the node's name in the inventory: systemd alone starts each node from it",
     "OMP_NUM_THREADS": "of a pod each rank's share of its processors; torchrun's 1 elsewhere, and Open MPI sets none",
+    "HOME": "of a container the job's directory, since the account has none in the image",
+    "HABANA_LOGS": "of a container a place in the job's directory: the image is read-only",
     "SLURM.*": "Slurm's own",
     "OMPI_.*": "Open MPI's own",
     "JOB_COMPLETION_INDEX": "the Job controller's, in all kinds on Kubernetes",
@@ -190,6 +193,13 @@ def by_systemd(here: Machine) -> Iterator[Start]:
     return units(here, *(described(here, host) for host in NODES))
 
 
+def by_container(here: Machine) -> Iterator[Start]:
+    """What the program between the unit and the container hands to the container's first program."""
+    for words, environment in by_systemd(here):
+        of_image = {"PATH": here.path, "LANG": "C.UTF-8"}
+        yield words, container_variables(of_image, environment, VARIABLES, here.paths.directory)
+
+
 def by_mpirun(here: Machine) -> Iterator[Start]:
     options = MpiOptions(mpirun=f"{here.place}/bin/mpirun")
     return units(here, described(here, "n0", engine="mpirun", mpi=options))
@@ -296,9 +306,9 @@ def found(here: Machine, words: Sequence[str]) -> list[str]:
     return [f"{sys.prefix}/bin/torchrun" if words[0] == "torchrun" else words[0], *words[1:]]
 
 
-# A container's ranks of a launch on hosts get a row of their own here.
 FORMS = {
     "systemd": by_systemd,
+    "container": by_container,
     "Slurm": by_slurm,
     "mpirun": by_mpirun,
     "indexed Job": lambda here: by_kubernetes(here, "job"),
@@ -352,6 +362,8 @@ def test_what_a_program_reads_is_there_in_each_form(environments, machine):
         "GAUDI3_SCALE_METRICS": machine.paths.metrics,
         "GAUDI3_SCALE_GLOBAL_BATCH_SIZE": "64",
     }
+    of_container = {"HABANA_LOGS": f"{machine.paths.directory}/habana_logs/"}
     for form, of_form in environments.items():
+        here = expected | (of_container if form == "container" else {})
         for environment in of_form.values():
-            assert {name: environment.get(name) for name in expected} == expected, form
+            assert {name: environment.get(name) for name in here} == here, form
