@@ -114,7 +114,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._job.container.refere
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.image_store import ImageOptions, bring, resolve
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.job_user import DEFAULT_USER
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.job_user import DEFAULT_USER, check_user
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 
@@ -136,6 +136,7 @@ def main() -> None:
 
 
 def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
+    check_user(options["user"])
     if options["hosts"]:
         raise GaudiError("hosts is read on the controller, by the action plugin; run this as a task.")
     wanted = parse_pinned if options["state"] == "present" else parse_reference
