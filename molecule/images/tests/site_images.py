@@ -8,6 +8,7 @@ training venv, which a job mounts; so an image is made in seconds. No image of t
 
 from __future__ import annotations
 
+from tests.node_registry import SERVE
 from tests.sandbox_jobs import shell
 
 REGISTRY = "node1:5000"
@@ -21,16 +22,6 @@ INSTALL = f"""set -e
 export DEBIAN_FRONTEND=noninteractive
 missing=$(for p in {PACKAGES}; do dpkg-query -Wf '${{db:Status-Status}}' $p 2>&1 | grep -qx installed || echo $p; done)
 [ -z "$missing" ] || {{ apt-get update -q && apt-get install -qy --no-install-recommends $missing; }} > /dev/null
-"""
-# No login: what a site's registry asks for is its own matter.
-SERVE = """set -e
-cat > /etc/docker/registry/config.yml <<'END'
-version: 0.1
-storage: {filesystem: {rootdirectory: /var/lib/docker-registry}, delete: {enabled: true}}
-http: {addr: ":5000"}
-END
-systemctl restart docker-registry
-for _ in $(seq 50); do curl -s -o /dev/null http://node1:5000/v2/ && break || sleep 0.2; done
 """
 ROOT = """set -e
 root=/var/tmp/image-root
