@@ -31,15 +31,41 @@ def output(*command: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
+def installed_packages() -> dict[str, dict[str, str]]:
+    """Name of each package that is installed -> its fields, without those that go on over several lines."""
+    found = {}
+    for paragraph in Path("/var/lib/dpkg/status").read_text().split("\n\n"):
+        lines = [line.partition(": ") for line in paragraph.splitlines() if line[:1].strip()]
+        fields = {name: value for name, _colon, value in lines}
+        if fields.get("Status", "").endswith(" installed"):
+            found[fields["Package"]] = fields
+    return found
+
+
+def named(relations: str) -> list[list[str]]:
+    """Alternatives of each relation, by name: ``a (>= 1) | b, c:any`` as [[a, b], [c]]."""
+    groups = [group.split("|") for group in relations.split(",") if group.strip()]
+    return [[re.split(r"[\s:(]", one.strip(), maxsplit=1)[0] for one in group] for group in groups]
+
+
 def wanted_packages() -> set[str]:
-    """Those that every system has, and what ``PACKAGES`` need of what is installed."""
-    rows = output("dpkg-query", "--show", "--showformat=${Package} ${Essential} ${db:Status-Status}\n").splitlines()
-    fields = [row.split() for row in rows]
-    installed = {row[0] for row in fields if row[-1] == "installed"}
-    essential = {row[0] for row in fields if row[1:2] == ["yes"]}
-    no = [f"--no-{what}" for what in ("recommends", "suggests", "conflicts", "breaks", "replaces", "enhances")]
-    lines = output("apt-cache", "depends", "--recurse", "--installed", *no, *PACKAGES, *sorted(essential)).splitlines()
-    return essential | ({line.partition(":")[0] for line in lines if line[:1].isalnum()} & installed)
+    """Those that every system has, and what ``PACKAGES`` need, also by the name of what another one provides."""
+    packages = installed_packages()
+    providers: dict[str, str] = {}
+    for name, fields in packages.items():
+        for (provided,) in named(fields.get("Provides", "")):
+            providers.setdefault(provided, name)
+    providers.update((name, name) for name in packages)
+    left = [*PACKAGES, *(name for name, fields in packages.items() if fields.get("Essential") == "yes")]
+    found: set[str] = set()
+    while left:
+        name = left.pop()
+        if name not in found:
+            found.add(name)
+            fields = packages[name]
+            for group in named(f"{fields.get('Pre-Depends', '')},{fields.get('Depends', '')}"):
+                left += [providers[one] for one in group if one in providers][:1]
+    return found
 
 
 def copy(path: Path, root: Path) -> None:

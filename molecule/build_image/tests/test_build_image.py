@@ -121,7 +121,7 @@ def build(scratch: Path, digest: str, *, arguments: str = "", **variables: objec
     done = run(scratch, "build_image", arguments=arguments, **{**given, **variables})
     events = [event["event_data"] for event in done.events if event["event"].startswith("runner_on_")]
     results = [data["res"] for data in events if "inputs" in data.get("res", {})]
-    failed = [data["res"] for data in events if data.get("res", {}).get("failed")]
+    failed = [event["event_data"]["res"] for event in done.events if event["event"] == "runner_on_failed"]
     said = str(failed[0].get("msg", "")) if failed else ""
     screen = done.stdout.read()
     assert (done.status == "successful") == (not failed), screen[-4000:]
