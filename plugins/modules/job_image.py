@@ -22,7 +22,7 @@ options:
     elements: str
     default: []
   image:
-    description: The image, as O(gaudi3.scale.gaudi_training#role:gaudi_training_image).
+    description: The image, as O(gaudi3.scale.gaudi_training#role:main:gaudi_training_image).
     type: str
     default: ""
   state:
