@@ -355,6 +355,8 @@ GATES = (
         "images by a real podman and a real registry: one digest, torch kept, signed, refused",
         1200,
         ("tests/image_base.py", "tests/base_image_on_node.py", *subjects("image")),
+        # Storage of images without overlays, as in a node, copies the base at each instruction.
+        run=LONG_RUN,
     ),
     on_nodes(
         "monitoring",

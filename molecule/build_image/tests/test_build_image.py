@@ -216,7 +216,7 @@ def policy(node: Host, key: str) -> Iterator[None]:
         "/etc/containers/policy.json": json.dumps(rules),
         "/etc/containers/registries.d/molecule.yaml": lookaside,
     }.items():
-        node.run(f"cp --archive {path} {path}.kept")
+        node.run(f"mkdir -p {Path(path).parent}; cp --archive {path} {path}.kept")
         write(node, path, text)
     try:
         yield

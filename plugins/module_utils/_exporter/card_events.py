@@ -137,9 +137,8 @@ def _process(argv: Sequence[str]) -> Iterator[Iterator[Mapping[str, Any] | None]
     with subprocess.Popen(
         argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
     ) as child:
-        assert child.stdout is not None
         try:
-            yield _lines(child.stdout.fileno())
+            yield _lines(child.stdout.fileno()) if child.stdout else iter(())
         finally:
             with contextlib.suppress(OSError):
                 os.killpg(child.pid, 9)

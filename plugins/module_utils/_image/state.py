@@ -83,9 +83,8 @@ def converge(options: ImageOptions, run: Run, check_mode: bool) -> dict[str, obj
         if PROVE in steps:
             proof.refuse_device(options.device, engine.program, bool(_cards(run) if options.device == "hpu" else ()))
         record = read_record(wanted.place(".json"))
-        if BUILD in steps:
+        if BUILD in steps or record is None:
             record, counts = _build(wanted, engine)
-        assert record is not None
         record = _finish(wanted, engine, record, steps, run)
         return _answer(wanted, record, steps, counts, foreseen=False)
 
