@@ -67,8 +67,8 @@ def _bundle() -> str:
     return template.render(gaudi_bundle_path="/srv/bundle", gaudi_bundle_port=8090, gaudi_bundle_address="")
 
 
-def _job() -> list[str]:
-    job = Job("llama", ("n1",), "n1", 8, "192.0.2.1", 29500, ("train.py",), "/opt/gaudi3_scale/venv")
+def _job(image: str = "") -> list[str]:
+    job = Job("llama", ("n1",), "n1", 8, "192.0.2.1", 29500, ("train.py",), "/opt/gaudi3_scale/venv", image=image)
     return confined(job, JobPaths("llama"))
 
 
@@ -113,6 +113,12 @@ UNITS = (
         lambda: _service(*_job(), user="gaudi"),
         9.2,
         "the account of jobs: a program writes, and speaks with, what its own arguments say; the cards' devices",
+    ),
+    Unit(
+        "the same with an image",
+        lambda: _service(*_job(f"registry.example.org/train@sha256:{'0' * 64}"), user="gaudi"),
+        9.2,
+        "as a job; podman makes one user namespace, with one user ID, and mounts in it",
     ),
     Unit(
         "programs of that account before a launch, and while its requirements are installed",

@@ -30,6 +30,11 @@ PLAUSIBLE: Mapping[str, Any] = {
     "gaudi_upgrade_node": "node1",
     "gaudi_upgrade_release": "1.24.1",
     "gaudi_firmware_canary": "node1",
+    "gaudi_kubernetes_image": f"registry.example.org/llama@sha256:{'0' * 64}",
+    "gaudi_kubernetes_version": "1.34",
+    "gaudi_image_code": "/srv/checkout/llm",
+    "gaudi_image_host": "builder",
+    "gaudi_image_name": "llm",
     # What the cards of the simulated nodes have.
     "gaudi_power_watts": 850,
     "gaudi_quarantine_node": "node2",

@@ -32,6 +32,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_options import 
     refusal,
     shared_refusal,
     specified,
+    split_refusal,
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._shared_options import values_refusal
 
@@ -51,6 +52,7 @@ def role_refusal(action: ActionBase, variables: Mapping[str, Any], roles: Iterab
         foreign_facts(host, variables.get("ansible_facts") or {})
         or names_refusal(action, roles, variables)
         or shared_names_refusal(action, variables)
+        or split_refusal(variables)
         or values_refusal(host, variables)
     )
     if unknown:

@@ -81,6 +81,11 @@ PREFIX = "gaudi_"
 _READS = re.compile(r"^\{\{ (gaudi_\w+)")
 
 
+# Options that count ranks of a node, and what is none of their values.
+_OF_RANKS = re.compile(r"gaudi_\w+_processes(?:_per_node)?")
+_FRACTION = re.compile(r"\d*\.\d*[1-9]\d*")
+
+
 @dataclass(frozen=True)
 class SpecifiedRole:
     """A role by the name of its folder, its name with the collection's, and its options of all entry points.
@@ -128,6 +133,15 @@ def refusal(role: SpecifiedRole, host: str, names: Iterable[object], longer: Col
     near = sorted(role.options.union(*(other.options for other in longer)))
     unknown = sorted(str(name) for name in names if isinstance(name, str) and name.startswith(role.prefix))
     return " ".join(_sentence(role, host, name, near) for name in unknown if name not in known | FACTS)
+
+
+def split_refusal(variables: Mapping[str, Any]) -> str:
+    """A sentence for a number of ranks on a node that is no whole one, as of half a card; else nothing."""
+    for name in filter(_OF_RANKS.fullmatch, map(str, variables)):
+        value = variables[name]
+        if isinstance(value, (str, float)) and _FRACTION.fullmatch(str(value).strip()):
+            return f"{name} is {value}, and cards cannot be split: each rank has a whole one; give a whole number."
+    return ""
 
 
 def shared_refusal(host: str, names: Iterable[object], roles: Collection[str], own: Collection[str]) -> str:

@@ -10,13 +10,13 @@ terraform {
   }
 }
 
-variable "nodes" {
+variable "cluster_size" {
   description = "How many instances."
   type        = number
 
   validation {
-    condition     = var.nodes >= 1 && var.nodes <= 64
-    error_message = "nodes has to be from 1 to 64."
+    condition     = var.cluster_size >= 1 && var.cluster_size <= 64
+    error_message = "cluster_size has to be from 1 to 64."
   }
 }
 
@@ -106,7 +106,7 @@ resource "aws_vpc_security_group_ingress_rule" "ssh" {
 }
 
 resource "aws_network_interface" "efa" {
-  count           = 4 * var.nodes
+  count           = 4 * var.cluster_size
   subnet_id       = var.subnet
   security_groups = [aws_security_group.nodes.id]
   interface_type  = "efa"
@@ -114,7 +114,7 @@ resource "aws_network_interface" "efa" {
 }
 
 resource "aws_instance" "node" {
-  count           = var.nodes
+  count           = var.cluster_size
   ami             = var.image
   instance_type   = var.instance_type
   key_name        = var.key
@@ -145,7 +145,22 @@ resource "aws_instance" "node" {
   }
 }
 
-output "nodes" {
-  description = "Names and addresses; the inventory reads the state itself."
+output "cluster_endpoints" {
+  description = "Private address of each node by its name: what inventories/terraform reads."
   value       = { for node in aws_instance.node : node.tags.Name => node.private_ip }
+}
+
+output "master_ip" {
+  description = "Private address of the first node, which has rank 0."
+  value       = aws_instance.node[0].private_ip
+}
+
+output "cluster_size" {
+  description = "How many nodes there are."
+  value       = length(aws_instance.node)
+}
+
+output "instance_type" {
+  description = "By which the inventory knows that the nodes have Gaudi cards."
+  value       = var.instance_type
 }

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from .._job.paths import LOG_DIRECTORY, STATE_DIRECTORY
@@ -24,11 +25,13 @@ from .._node.json_file import read_json
 from .._node.kernel_tree import kernel_tree
 from .._qualify.files import DIRECTORY
 from .._quarantine.mark import PATH as QUARANTINE
+from .card_events import CardEvents, event_families
 from .card_families import card_families
 from .card_readings import CardReading, read_cards
 from .energy import Energy, after, from_data
 from .energy_log import note
 from .exposition import Family, Sample
+from .held_families import held_families
 from .job_families import job_families
 from .job_readings import JobReading, read_jobs
 from .node_families import node_families
@@ -42,6 +45,8 @@ FLAGS = "/etc/gaudi3_scale/environment"
 def main(arguments: list[str], run: Run = run_process, sleep: Callable[[float], None] = time.sleep) -> int:
     """Write the file each interval until it is ended; or once, with 1 where the cards did not answer."""
     given = _parse(arguments)
+    waits = given.events and given.about == CARDS and not given.once
+    events = CardEvents(kernel_tree(), _say).start() if waits else None
     answered = True
     jobs: Sequence[JobReading] = ()
     if not path_of(given.directory, given.about).exists():
@@ -50,7 +55,7 @@ def main(arguments: list[str], run: Run = run_process, sleep: Callable[[float], 
     while True:
         began = time.monotonic()
         before = answered
-        answered, jobs = collect(given, run, time.time(), jobs)
+        answered, jobs = collect(given, run, time.time(), jobs, events.counts if events else {})
         if before and not answered:
             # Once, and not each interval.
             _say(f"hl-smi did not answer within {given.seconds:g} s; the metrics of the cards stay as they were")
@@ -62,14 +67,18 @@ def main(arguments: list[str], run: Run = run_process, sleep: Callable[[float], 
 
 
 def collect(
-    given: argparse.Namespace, run: Run, now: float, jobs: Sequence[JobReading] = ()
+    given: argparse.Namespace,
+    run: Run,
+    now: float,
+    jobs: Sequence[JobReading] = (),
+    events: Mapping[str, Mapping[str, int]] = MappingProxyType({}),
 ) -> tuple[bool, Sequence[JobReading]]:
     """Whether the file was written: that of the cards stays as it is where they do not answer.
 
     And the jobs that were found, from which the next look goes on; ``jobs`` are those of the last.
     """
     if given.about == CARDS:
-        families, answered = _cards(given, run, now)
+        families, answered = _cards(given, run, now, events)
     else:
         jobs = read_jobs(run, STATE_DIRECTORY, LOG_DIRECTORY, now, jobs)
         families, answered = _rest(jobs), True
@@ -92,12 +101,15 @@ def _say(sentence: str) -> None:
     sys.stderr.flush()
 
 
-def _cards(given: argparse.Namespace, run: Run, now: float) -> tuple[Iterable[Family], bool]:
-    readings, answered = read_cards(run, kernel_tree(), given.seconds)
+def _cards(
+    given: argparse.Namespace, run: Run, now: float, events: Mapping[str, Mapping[str, int]]
+) -> tuple[Iterable[Family], bool]:
+    readings, answered = read_cards(run, kernel_tree(), given.seconds, given.port_counters)
     # Without a driver there is nobody to ask.
     is_read = answered or not any(reading.has_driver for reading in readings)
     energy = _energy(Path(given.kept), readings, now, given.interval) if is_read else {}
-    return card_families(readings, energy, given.cards), is_read
+    slots = {reading.pci_address: reading.slot for reading in readings}
+    return (*card_families(readings, energy, given.cards), *event_families(events, slots)), is_read
 
 
 def _energy(kept: Path, readings: Iterable[CardReading], now: float, interval: float) -> dict[str, Energy]:
@@ -124,6 +136,7 @@ def _before(kept: Mapping[str, Any], address: str) -> Energy:
 def _rest(jobs: Sequence[JobReading]) -> Iterable[Family]:
     root = kernel_tree()
     yield from port_families(root)
+    yield from held_families(root)
     yield from node_families(root, FLAGS, DIRECTORY, QUARANTINE)
     yield from probe_families(f"{STATE_DIRECTORY}/probe")
     yield from job_families(jobs)
@@ -139,5 +152,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--interval", type=float, required=True, help="seconds between polls")
     parser.add_argument("--once", action="store_true", help="poll once, then exit")
     parser.add_argument("--seconds", type=float, required=True, help="how long hl-smi may take")
+    parser.add_argument("--port-counters", action="store_true", help="what external ports count, by HLML")
+    parser.add_argument("--events", action="store_true", help="wait for events of the cards, by HLML")
     parser.add_argument("--kept", default=f"{STATE_DIRECTORY}/exporter/energy.json", help="energy so far")
     return parser.parse_args(arguments)

@@ -11,7 +11,7 @@ from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._cost.bill import MOST_GAP, Bill, Measured, bill_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._cost.course import Course, course_of, runs_since
-from ansible_collections.gaudi3.scale.plugins.module_utils._cost.launch import Launch, launch_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._cost.launch import Launch, launch_of, part_of_node
 from ansible_collections.gaudi3.scale.plugins.module_utils._cost.platforms import (
     Before,
     Platform,
@@ -142,6 +142,7 @@ def _measured(asked: Asked, launch: Launch, course: Course, nodes: int) -> Measu
         whole,
         course.lost_seconds,
         course.between_seconds,
+        part_of_node(asked.results(INFO), launch.hosts),
     )
 
 
@@ -177,6 +178,9 @@ def _comparable(given: Mapping[str, Any], shares: Sequence[Share]) -> list[Share
 def _time_rows(course: Course, measured: Measured) -> Iterator[dict[str, Any]]:
     yield _row("time", _duration(course.seconds), MEASURED)
     yield _row("nodes", measured.nodes, MEASURED)
+    if measured.part < 1:
+        paid = f"{measured.whole_nodes:.3g} of them: the job's cards are {measured.part:.0%} of each"
+        yield _row("part of the nodes", paid, f"{MEASURED}; the other cards are not paid for here")
     yield _row("counted steps", f"{course.steps:,}", MEASURED)
     if course.tokens is not None:
         yield _row("tokens", f"{course.tokens:,.0f}", f"{MEASURED}: tokens per step × counted steps")

@@ -24,6 +24,7 @@ KNOWN: dict[str, Any] = {
     "node": "n1",
     "nodes": [],
     "base": {"batch_size": 1},
+    "base_image": f"registry.example.org/team/base@sha256:{'1' * 64}",
     "settings": [{"name": "larger", "options": {"batch_size": 2}}],
     "user": getpass.getuser(),
     "engines": ["docker"],
