@@ -177,7 +177,7 @@ def layers_with_every_step() -> Gate:
 
 
 def of_many_tests(
-    name: str, checks: str, folders: tuple[str, ...], limit: float, covers: tuple[str, ...], *, run: str = FIRST
+    name: str, checks: str, folders: tuple[str, ...], limit: float, covers: tuple[str, ...] = (), *, run: str = FIRST
 ) -> Gate:
     """The gate of folders of tests (pytest's own words), of which only what failed is worth a second run."""
     cache = str(ROOT / "build" / "pytest-cache" / name)
@@ -220,22 +220,29 @@ GATES = (
         ((*PYTEST, "tests/contracts"),),
         lane=ANY_LANE,
     ),
-    of_many_tests(
-        "unit",
-        "the core and the simulator",
-        ("tests/unit", *(f"--ignore={folder}" for folder in CONTROLLER_TESTS)),
-        2700,
-        ("tests/unit/gates", *subjects("follow", "job", "driver", "bundle", "venv")),
-    ),
-    # Half of the units' time, so that they run beside each other.
+    # The units in two halves, so that they run beside each other; the long run has all of them in one.
     replace(
         of_many_tests(
-            "unit-controller",
-            "the modules' shells and the controller's code",
-            CONTROLLER_TESTS,
+            "unit",
+            "the core and the simulator",
+            ("tests/unit", *(f"--ignore={folder}" for folder in CONTROLLER_TESTS)),
             2700,
-            ("tests/unit/plugins/bad_input", "plugins/plugin_utils/_controller"),
         ),
+        long_form=of_many_tests(
+            "unit",
+            "the core, the modules, the controller's code and the simulator",
+            ("tests/unit",),
+            2700,
+            (
+                "tests/unit/plugins/bad_input",
+                "tests/unit/gates",
+                *subjects("follow", "job", "driver", "bundle", "venv"),
+                "plugins/plugin_utils/_controller",
+            ),
+        ).long_form,
+    ),
+    replace(
+        of_many_tests("unit-controller", "the modules' shells and the controller's code", CONTROLLER_TESTS, 2700),
         lane=ANY_LANE,
     ),
     Gate("changelog", "fragments and releases", (("antsibull-changelog", "lint"),)),
