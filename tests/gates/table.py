@@ -358,14 +358,6 @@ GATES = (
         subjects("storage"),
     ),
     on_nodes(
-        "build-image",
-        "images by a real podman and a real registry: one digest, torch kept, signed, refused",
-        1200,
-        ("tests/image_base.py", "tests/base_image_on_node.py", *subjects("image")),
-        # Storage of images without overlays, as in a node, copies the base at each instruction.
-        run=LONG_RUN,
-    ),
-    on_nodes(
         "monitoring",
         "nodes tell their metrics to one reader, over TLS, also where a card or hl-smi fails",
         1800,
@@ -376,6 +368,12 @@ GATES = (
         "a real Slurm: our drains are lifted, others stay, tasks get the flags",
         1200,
         ("sandbox/slurm.py", "plugins/module_utils/_upgrade/drain", *subjects("slurm")),
+    ),
+    on_nodes(
+        "build-image",
+        "images by a real podman and a real registry: one digest, torch kept, signed, refused",
+        1200,
+        ("tests/image_base.py", "tests/base_image_on_node.py", *subjects("image")),
     ),
     of_nodes(Gate("teardown", "the tests' nodes are removed", (removed(TEST_SANDBOX),), is_last=True)),
     # Whichever lane has time takes the next one: first those that begin virgin, then from the golden image on.
