@@ -20,10 +20,14 @@ OWNER = "gaudi3.scale images"
 
 
 def payload(reference: str, digest: str, epoch: int, sbom_sha256: str) -> str:
-    """What is signed: that the image of this digest is the one of this name; also the bill of materials is named."""
+    """What is signed: that the image of this digest is the one of this name; also the bill of materials is named.
+
+    A policy accepts no name without a tag or digest (containers/image, policy_reference_match.go).
+    """
+    is_tagged = ":" in reference.rpartition("/")[2]
     claim = {
         "critical": {
-            "identity": {"docker-reference": reference},
+            "identity": {"docker-reference": reference if is_tagged else f"{reference}@{digest}"},
             "image": {"docker-manifest-digest": digest},
             "type": "atomic container signature",
         },

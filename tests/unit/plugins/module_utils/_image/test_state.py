@@ -177,7 +177,7 @@ def test_the_signature_is_one_that_gpg_accepts_of_this_digest(host, tmp_path):
     said = subprocess.run([*gpg, "--decrypt", str(done["signature"])], check=True, capture_output=True, text=True)
     claim = json.loads(said.stdout)
     assert claim["critical"] == {
-        "identity": {"docker-reference": REPOSITORY},
+        "identity": {"docker-reference": f"{REPOSITORY}@{done['digest']}"},
         "image": {"docker-manifest-digest": done["digest"]},
         "type": "atomic container signature",
     }
