@@ -14,8 +14,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.job_image imp
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import questions
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_check import specified_here
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_words import in_role_words
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_check import in_words_of, specified_here
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import failed, show
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
@@ -49,10 +48,7 @@ class ActionModule(NodeModule):
         except AnsibleError:
             raise
         except GaudiError as error:
-            words = (
-                in_role_words(str(error), roles[0].prefix, roles[0].options, roles[0].shared) if roles else str(error)
-            )
-            return {"failed": True, "msg": words}
+            return {"failed": True, "msg": in_words_of(roles, str(error))}
         except Exception as error:
             return failed(error)
         changed = any(bool(answer.get("changed")) for answer in answers.values())

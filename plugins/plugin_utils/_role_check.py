@@ -34,6 +34,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_options import 
     specified,
     split_refusal,
 )
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_words import in_role_words
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._shared_options import values_refusal
 
 COLLECTION = "gaudi3.scale"
@@ -104,6 +105,13 @@ def roles_here() -> list[tuple[Path, str]]:
 def role_of(action: ActionBase) -> list[tuple[Path, str]]:
     """The role whose task this is, as ``names_refusal`` takes it; none outside of a role."""
     return [_folder(action._task._role)] if action._task._role else []
+
+
+def in_words_of(roles: Iterable[SpecifiedRole], message: str) -> str:
+    """``message`` of a module with the options of the role whose task it is; as it is outside of one."""
+    for role in roles:
+        return in_role_words(message, role.prefix, role.options, role.shared)
+    return message
 
 
 def specified_here(action: ActionBase) -> list[SpecifiedRole]:

@@ -20,7 +20,6 @@ from pathlib import Path
 from .._cards.accel_sysfs import accel_devices
 from .._cards.device_nodes import node_paths
 from .._errors import GaudiError
-from .._job.binding.modules import addresses_of, modules_by_device, modules_of
 from .._node.rendered_files import read_text
 
 KIND = "habana.ai/gaudi"
@@ -50,28 +49,6 @@ def card_nodes(kernel_root: str = "/") -> tuple[CardNodes, ...]:
 def device_names(cards: Sequence[CardNodes]) -> list[str]:
     """What ``--device`` takes: each card by its index, and all of them."""
     return [f"{KIND}={name}" for name in (*(card.index for card in cards), ALL)] if cards else []
-
-
-def modules_of_names(names: Iterable[str], kernel_root: str = "/") -> tuple[int, ...]:
-    """The module ids of the cards with these names, in their order; raises GaudiError for one that is none of ours.
-
-    A name has a device's index, which the driver gives as it finds the cards; a rank takes a card by its module id.
-    """
-    devices: list[int] = []
-    for name in names:
-        kind, _equals, device = name.partition("=")
-        if kind != KIND or not (device == ALL or device.isdecimal()):
-            raise GaudiError(f"device {name!r:.80} is no card; give {KIND}={ALL}, or {KIND}= and a device's index.")
-        devices += sorted(modules_by_device(kernel_root)) if device == ALL else [int(device)]
-    return modules_of(devices, kernel_root)
-
-
-def names_of_modules(modules: Iterable[int], kernel_root: str = "/") -> list[str]:
-    """The other way round: what ``--device`` takes for a job with these modules."""
-    devices = {module: device for device, module in modules_by_device(kernel_root).items()}
-    wanted = tuple(modules)
-    addresses_of(wanted, kernel_root)
-    return [f"{KIND}={devices[module]}" for module in wanted]
 
 
 def specification(cards: Sequence[CardNodes], kernel_root: str = "/") -> str | None:

@@ -12,13 +12,10 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._containers.cdi impor
     CardNodes,
     card_nodes,
     device_names,
-    modules_of_names,
-    names_of_modules,
     refuse_foreign,
     specification,
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.tests.unit.plugins.module_utils._job.binding.test_modules import kernel
 
 from .kernel_with_cards import make_cards
 
@@ -107,32 +104,3 @@ def test_somebody_elses_specification_of_our_kind_is_named(tmp_path: Path, name:
 def test_other_files_are_none_of_our_business(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
     refuse_foreign((str(tmp_path),), str(tmp_path / "ours.json"))
-
-
-# As one node of a site shows them: an index is not a module id.
-SITE = {0: 2, 1: 6, 2: 3, 3: 7, 4: 0, 5: 4, 6: 1, 7: 5}
-
-
-def test_names_have_a_device_and_ranks_want_its_module(tmp_path: Path) -> None:
-    root = kernel(tmp_path, SITE)
-    assert modules_of_names(["habana.ai/gaudi=0", "habana.ai/gaudi=5"], root) == (2, 4)
-    assert modules_of_names(["habana.ai/gaudi=all"], root) == (2, 6, 3, 7, 0, 4, 1, 5)
-    assert names_of_modules((2, 4), root) == ["habana.ai/gaudi=0", "habana.ai/gaudi=5"]
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("nvidia.com/gpu=0", "device 'nvidia.com/gpu=0' is no card; give habana.ai/gaudi=all, or habana.ai/gaudi= and"),
-        ("habana.ai/gaudi=x", "device 'habana.ai/gaudi=x' is no card"),
-        ("habana.ai/gaudi=9", "device accel9 has no module id"),
-    ],
-)
-def test_names_that_are_no_card_of_the_node_are_refused(name: str, said: str, tmp_path: Path) -> None:
-    with pytest.raises(GaudiError, match=said):
-        modules_of_names([name], kernel(tmp_path, SITE))
-
-
-def test_a_module_that_the_node_has_not_has_no_name(tmp_path: Path) -> None:
-    with pytest.raises(GaudiError, match=r"modules names 9, and .* shows no card with that module id"):
-        names_of_modules((9,), kernel(tmp_path, SITE))
