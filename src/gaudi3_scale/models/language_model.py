@@ -69,7 +69,8 @@ class LanguageModel(nn.Module):
         self.places = nn.Embedding(shape.sequence_length, shape.width)
         self.blocks = nn.ModuleList(Block(shape) for _layer in range(shape.layers))
         self.norm = nn.LayerNorm(shape.width)
-        self.head = nn.Linear(shape.width, shape.vocabulary)
+        # Without a bias, as GPT-2's: a model that serving software knows can have these weights (export/built_in.py).
+        self.head = nn.Linear(shape.width, shape.vocabulary, bias=False)
         self.apply(_initialize)
         # The sum over all layers keeps its size when each addition starts smaller (Radford et al. 2019, GPT-2).
         block: Any

@@ -27,13 +27,14 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Reading:
     """How this rank reads: ``workers`` processes read ahead (0: the rank itself reads, a function: it decides when the
-    model is on its device)."""
+    model is on its device). ``tokenizer`` says what a token is (:class:`Manifest`), and is kept in checkpoints."""
 
     windows: TokenWindows
     batch_size: int
     seed: int
     ranks: Ranks
     workers: int | Callable[[LanguageModelTask], int] = 0
+    tokenizer: str = ""
 
 
 class LanguageModelTask(lightning.LightningModule):
@@ -104,6 +105,7 @@ class LanguageModelTask(lightning.LightningModule):
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["samples_seen"] = self.samples_seen
         checkpoint["model_shape"] = self._shape
+        checkpoint["tokenizer"] = self.reading.tokenizer
         checkpoint["schedule"] = {"schedule": self._schedule.name, **self._fixed_by_schedule()}
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:

@@ -129,7 +129,9 @@ def _precision(options: argparse.Namespace, made: _Run) -> str:
 def _task(options: argparse.Namespace, made: _Run) -> LanguageModelTask:
     schedule = Schedule(options.learning_rate, options.warmup_steps, options.max_steps, options.schedule)
     workers = (lambda task: measured_workers(task, made.write)) if options.workers is None else options.workers
-    reading = Reading(made.data.windows, options.batch_size, options.seed, made.ranks, workers)
+    reading = Reading(
+        made.data.windows, options.batch_size, options.seed, made.ranks, workers, made.data.tokenizer
+    )
     task = LanguageModelTask(made.model.module, made.model.shape, schedule, reading, sharded=options.sharding == FSDP2)
     if options.compile:
         # In place: the names in a checkpoint stay those of the model that is not compiled.
