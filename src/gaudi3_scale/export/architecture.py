@@ -23,7 +23,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class Architecture:
-    """``config`` is Transformers' of the exported model. ``trained`` makes the model as it was trained, without weights.
+    """``config`` is Transformers' of the exported model. ``trained`` makes the trained one, without weights.
 
     ``shapes`` are those of its weights by name. ``tied`` has names that stand for another weight; ``buffers`` what is
     written as it is, whatever the weights' type. Of names that match ``ignored`` a checkpoint may have some.

@@ -30,8 +30,9 @@ _NUMBERED = re.compile(r"(?:checkpoint|step|global_step)[-_]?([0-9]{1,12})")
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """``identity`` is another one where a file is. Of this trainer's own: ``shape`` is what the weights fit to, and
-    ``tokenizer`` what a token is (:class:`gaudi3_scale.data.manifest.Manifest`; None where nothing says so)."""
+    """``identity`` is another one where a file is. Of this trainer's own: ``shape`` is what the weights fit to,
+    ``model`` the directory that was trained, and ``tokenizer`` what a token is
+    (:class:`gaudi3_scale.data.manifest.Manifest`); each empty where nothing says so."""
 
     path: Path
     kind: str
@@ -39,7 +40,8 @@ class Checkpoint:
     identity: str
     step: int | None = None
     shape: dict[str, Any] = field(default_factory=dict)
-    tokenizer: str | None = None
+    model: Path | None = None
+    tokenizer: str = ""
 
 
 def open_checkpoint(path: Path) -> Checkpoint:
@@ -105,11 +107,14 @@ def _of_trainer(path: Path) -> Checkpoint:
     packed = weights.value("progress")
     try:
         module = torch.load(io.BytesIO(packed), map_location="cpu", weights_only=True)["module"]
-        shape, tokenizer = dict(module["model_shape"]), module.get("tokenizer")
+        shape, origin = dict(module["model_shape"]), dict(module.get("origin", {}))
     except (KeyError, TypeError, ValueError, RuntimeError, EOFError) as error:
         raise GaudiError(f"{path} does not say which model it is of; export it with the trainer's release.") from error
     identity = hashlib.sha256((path / MANIFEST).read_bytes()).hexdigest()
-    return Checkpoint(path, "gaudi3_scale", weights, identity, manifest.step, shape, tokenizer)
+    model = Path(origin["directory"]) if origin.get("directory") else None
+    return Checkpoint(
+        path, "gaudi3_scale", weights, identity, manifest.step, shape, model, str(origin.get("tokenizer", ""))
+    )
 
 
 def _of_transformers(path: Path) -> Checkpoint:

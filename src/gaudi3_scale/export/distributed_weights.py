@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,10 @@ class DistributedWeights(Weights):
     def _load(self, state: dict[str, Any]) -> dict[str, Any]:
         reader = _KnownReader(self._path, self._metadata)
         try:
-            distributed_checkpoint.load(state, storage_reader=reader, planner=DataPlanner(), no_dist=True)
+            with warnings.catch_warnings():
+                # That nothing is shared out among ranks, which is meant.
+                warnings.filterwarnings("ignore", message="torch.distributed is disabled")
+                distributed_checkpoint.load(state, storage_reader=reader, planner=DataPlanner(), no_dist=True)
         except (CheckpointException, OSError, RuntimeError, ValueError, EOFError) as error:
             failures = getattr(error, "failures", {})
             cause = next(iter(failures.values()))[0] if failures else error

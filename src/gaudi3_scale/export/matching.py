@@ -27,6 +27,10 @@ def matched(weights: Weights, architecture: Architecture, prefix: str | None) ->
     plain = {_WRAPPER.sub("", name): name for name in weights.tensors}
     prefix = _prefix(weights, plain, architecture) if prefix is None else prefix
     here = {name.removeprefix(prefix): full for name, full in plain.items() if name.startswith(prefix)}
+    for alias, name in architecture.tied.items():
+        # Writers keep either name of a weight that two modules share.
+        if name not in here and alias in here:
+            here[name] = here[alias]
     known = {*architecture.shapes, *architecture.tied}
     ignored = re.compile("|".join(f"(?:{one})" for one in architecture.ignored) or r"(?!)")
     missing = sorted(name for name in architecture.shapes if name not in here)

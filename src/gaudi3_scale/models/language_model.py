@@ -103,5 +103,5 @@ def next_token_loss(model: nn.Module, windows: torch.Tensor) -> torch.Tensor:
 def _initialize(module: nn.Module) -> None:
     if isinstance(module, (nn.Linear, nn.Embedding)):
         nn.init.normal_(module.weight, std=0.02)
-    if isinstance(module, nn.Linear):
+    if isinstance(module, nn.Linear) and module.bias is not None:
         nn.init.zeros_(module.bias)
