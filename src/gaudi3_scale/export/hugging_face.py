@@ -15,6 +15,8 @@ from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.export.architecture import Architecture, Origin, shapes_of, without_weights
 
 CONFIG = "config.json"
+_OLD_BUFFER = r"rotary_emb\.inv_freq$"
+"""What old releases saved with each layer; Transformers leaves it out as well."""
 _LOCAL = {"local_files_only": True, "trust_remote_code": False}
 
 
@@ -39,7 +41,7 @@ def hugging_face(directory: Path) -> Architecture:
         {name: Origin(name) for name in shapes if name not in tied},
         tied,
         frozenset(name for name, _buffer in model.named_buffers() if name in shapes),
-        tuple(getattr(model, "_keys_to_ignore_on_load_unexpected", None) or ()),
+        (_OLD_BUFFER, *(getattr(model, "_keys_to_ignore_on_load_unexpected", None) or ())),
     )
 
 
