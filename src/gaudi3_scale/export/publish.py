@@ -77,7 +77,7 @@ def export(options: ExportOptions, tell: Tell) -> None:
         return
     conversion.require_tied()
     total = sum(conversion.bytes_of(name) for name in architecture.origins)
-    tell(f"{checkpoint.path} as {architecture.name}: {total} bytes of {name_of(dtype)} in {len(shards)} files")
+    tell(f"{checkpoint.path} as {architecture.name}: {total} bytes of {name_of(dtype)}, {len(shards)} file(s)")
     with _unfinished(options.directory, identity) as work:
         _write(conversion, shards, tokenizer, work, identity, tell)
         logits = _proved(conversion, work, tell)

@@ -49,6 +49,8 @@ def write_shard(conversion: Conversion, names: Sequence[str], path: Path) -> Fil
         raise GaudiError(
             f"{path} cannot be written: {str(error).rstrip('.')}; make room there, and run the same again: it resumes."
         ) from error
+    # The library makes it for its owner alone; who may read a model is the account's to say.
+    unfinished.chmod(0o666 & ~_mask())
     with unfinished.open("rb") as stream:
         os.fsync(stream.fileno())
     record = record_of(unfinished)
@@ -78,3 +80,10 @@ def write_index(conversion: Conversion, shards: Shards, directory: Path) -> None
     where = {name: file for file, names in shards.items() for name in names}
     index = {"metadata": {"total_size": total}, "weight_map": dict(sorted(where.items()))}
     write_text(directory / INDEX, json.dumps(index, indent=1))
+
+
+def _mask() -> int:
+    """The process's umask, which can only be read by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

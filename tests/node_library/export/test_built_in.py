@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 
 import pytest
@@ -69,6 +70,15 @@ def test_in_shards_and_in_another_type(trained, exported, tmp_path):
         torch.testing.assert_close(
             model(windows).logits, as_trained(trained).to(torch.bfloat16)(windows), rtol=0, atol=0
         )
+
+
+def test_whoever_may_read_what_the_account_writes_may_read_all_of_it(trained, exported, tmp_path):
+    before = os.umask(0o027)
+    try:
+        exported(trained)
+    finally:
+        os.umask(before)
+    assert {path.stat().st_mode & 0o777 for path in (tmp_path / "out").iterdir()} == {0o640}
 
 
 def test_the_record_has_the_digest_of_each_file(trained, exported, tmp_path):

@@ -18,6 +18,7 @@ from torch import nn
 from transformers import AutoModelForCausalLM, GPT2Config, LlamaConfig, MixtralConfig, PreTrainedTokenizerFast
 
 from gaudi3_scale.core._errors import GaudiError
+from gaudi3_scale.export.checkpoint import newest_in
 
 LLAMA = {
     "vocab_size": 300,
@@ -100,6 +101,14 @@ def test_each_format_is_exported(exported, tmp_path, form, tied):
     assert ("lm_head.weight" in index["weight_map"]) is not tied
     sizes = [one.nbytes for one in model.state_dict().values()]
     assert index["metadata"]["total_size"] == sum(sizes) - (model.lm_head.weight.nbytes if tied else 0)
+
+
+def test_the_newest_of_several_is_the_one_with_the_highest_number(tmp_path):
+    """Numbers, and not words: Transformers' checkpoint-1000 comes after checkpoint-200."""
+    for name in ("checkpoint-200", "checkpoint-1000", "checkpoint-3000"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / ("model.safetensors" if name != "checkpoint-3000" else "optimizer.pt")).touch()
+    assert newest_in(tmp_path) == tmp_path / "checkpoint-1000"
 
 
 def test_a_model_that_the_trainer_trained(exported, train_here, tmp_path):

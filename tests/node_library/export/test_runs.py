@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import json
 import os
 import signal
 import subprocess
@@ -91,8 +93,6 @@ def test_what_a_killed_export_left_and_somebody_changed_is_made_anew(trained, ex
     assert process.returncode == 0
     left = tmp_path / ".out.export"
     (tmp_path / "out").rename(left)
-    import json
-
     record = json.loads((left / "gaudi3_scale_export.json").read_text())
     (left / ".export.json").write_text(json.dumps({"identity": record["identity"], "files": record["files"]}))
     content = bytearray((left / "model.safetensors").read_bytes())
@@ -102,9 +102,17 @@ def test_what_a_killed_export_left_and_somebody_changed_is_made_anew(trained, ex
     assert any("1 of 1: model.safetensors" in line and line.endswith("written") for line in told)
 
 
-def test_two_at_once_do_not_meet(trained, exported, tmp_path):
-    import fcntl
+def test_a_full_disk_is_said_and_nothing_is_published(trained, tmp_path):
+    """By the largest file that this process may write, which needs no disk of its own."""
+    command = f"ulimit -f 100; exec {sys.executable} -m gaudi3_scale export {trained} {tmp_path / 'out'}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 1
+    assert "model.safetensors cannot be written: " in done.stderr
+    assert done.stderr.endswith("make room there, and run the same again: it resumes.\n")
+    assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == [".out.export"]
 
+
+def test_two_at_once_do_not_meet(trained, exported, tmp_path):
     (tmp_path / ".out.export").mkdir()
     handle = os.open(tmp_path / ".out.export", os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_EX)
