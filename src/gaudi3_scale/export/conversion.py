@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 
 from gaudi3_scale.core._errors import GaudiError
-from gaudi3_scale.export.architecture import Architecture, transposed
+from gaudi3_scale.export.architecture import Architecture, Origin, transposed
 from gaudi3_scale.export.weights import Weights, name_of, same_bits
 
 
@@ -34,16 +34,10 @@ class Conversion:
 
     def exported(self, names: Iterable[str]) -> dict[str, torch.Tensor]:
         """Weights of the exported model. Raises GaudiError for one that training has made infinite or NaN."""
-        origins = {name: self.architecture.origins[name] for name in names}
-        sources = {name: self.names[origin.name] for name, origin in origins.items()}
-        read = self.weights.read(dict.fromkeys(sources.values()))
-        made: dict[str, torch.Tensor] = {}
-        for name, origin in origins.items():
-            tensor = read[sources[name]]
-            if origin.name not in self.architecture.buffers and tensor.is_floating_point():
-                tensor = self._converted(sources[name], tensor)
-            made[name] = transposed(tensor, origin).contiguous()
-        return made
+        return {name: self._made(self.architecture.origins[name]) for name in names}
+
+    def _made(self, origin: Origin) -> torch.Tensor:
+        return transposed(self.trained(origin.name), origin).contiguous()
 
     def bytes_of(self, name: str) -> int:
         origin = self.architecture.origins[name]
