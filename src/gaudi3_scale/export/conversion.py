@@ -34,7 +34,15 @@ class Conversion:
 
     def exported(self, names: Iterable[str]) -> dict[str, torch.Tensor]:
         """Weights of the exported model. Raises GaudiError for one that training has made infinite or NaN."""
-        return {name: self._made(self.architecture.origins[name]) for name in names}
+        made: dict[str, torch.Tensor] = {}
+        places: set[int] = set()
+        for name in names:
+            tensor = self._made(self.architecture.origins[name])
+            # Two weights that a file keeps in one place, and that config.json does not tie, are two: safetensors
+            # refuses them otherwise.
+            made[name] = tensor.clone() if tensor.data_ptr() in places else tensor
+            places.add(tensor.data_ptr())
+        return made
 
     def _made(self, origin: Origin) -> torch.Tensor:
         return transposed(self.trained(origin.name), origin).contiguous()

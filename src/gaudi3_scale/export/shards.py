@@ -50,8 +50,8 @@ def write_shard(conversion: Conversion, names: Sequence[str], path: Path) -> Fil
             f"{path} cannot be written: {str(error).rstrip('.')}; make room there, and run the same again: it resumes."
         ) from error
     # The library makes it for its owner alone; who may read a model is the account's to say.
-    unfinished.chmod(0o666 & ~_mask())
     with unfinished.open("rb") as stream:
+        os.fchmod(stream.fileno(), 0o666 & ~_mask())
         os.fsync(stream.fileno())
     record = record_of(unfinished)
     unfinished.replace(path)

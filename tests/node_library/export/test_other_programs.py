@@ -168,7 +168,7 @@ def changed(directory: Path, change) -> None:
         ),
         (
             lambda weights: weights.update({"model.norm.weight": torch.ones(32, dtype=torch.int64)}),
-            "has weights of type int64, which is no type of trained weights",
+            "has weights of type int64, and trained ones are float32, bfloat16 or float16",
         ),
         (
             lambda weights: weights["model.norm.weight"].fill_(float("nan")),
@@ -204,6 +204,15 @@ def test_weights_that_should_be_tied_and_are_not_are_refused(exported, tmp_path)
     changed(tmp_path / "base", lambda weights: weights.update({"lm_head.weight": torch.ones(300, 32)}))
     with pytest.raises(GaudiError, match=r"lm_head.weight is another than model.embed_tokens.weight, and config.json"):
         exported(tmp_path / "base")
+
+
+def test_weights_in_one_place_that_are_not_tied_are_written_twice(exported, tmp_path):
+    """torchtitan#3764: a file that safetensors refuses."""
+    model = made(tmp_path / "base")
+    model.lm_head.weight = model.model.embed_tokens.weight
+    torch.save(model.state_dict(), tmp_path / "saved.pt")
+    exported(tmp_path / "saved.pt", model=tmp_path / "base")
+    same_logits(model, tmp_path / "out")
 
 
 def test_either_name_of_a_tied_weight_will_do(exported, tmp_path):

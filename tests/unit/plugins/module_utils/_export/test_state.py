@@ -62,4 +62,4 @@ def test_a_directory_that_is_no_plain_path_is_refused(path):
 
 
 def test_the_unit_may_write_beside_the_directory():
-    assert limits_of("/usr/share/models/job")[-1] == "ReadWritePaths=-/usr/share/models"
+    assert limits_of("/usr/share/models/job")[-1] == 'ReadWritePaths="-/usr/share/models"'
