@@ -60,7 +60,9 @@ def chosen_dtype(weights: Weights, names: Iterable[str], wanted: torch.dtype | N
     found = {weights.tensors[name].dtype for name in names}
     strange = sorted(name_of(dtype) for dtype in found if not dtype.is_floating_point or dtype.itemsize < 2)
     if strange:
-        raise GaudiError(f"{weights.where} has weights of type {strange[0]}, and trained ones are float32, bfloat16 or float16.")
+        raise GaudiError(
+            f"{weights.where} has weights of type {strange[0]}, and trained ones are float32, bfloat16 or float16."
+        )
     if wanted is not None:
         return wanted
     if len(found) > 1 or next(iter(found)) not in EXPORTABLE:
