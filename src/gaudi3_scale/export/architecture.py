@@ -51,8 +51,9 @@ def without_weights() -> Iterator[None]:
     register = nn.Module.register_parameter
 
     def on_meta(module: nn.Module, name: str, parameter: nn.Parameter | None) -> None:
-        known = parameter is None or parameter.is_meta
-        register(module, name, parameter if known else nn.Parameter(parameter.to("meta"), requires_grad=False))
+        if parameter is not None and not parameter.is_meta:
+            parameter = nn.Parameter(parameter.to("meta"), requires_grad=False)
+        register(module, name, parameter)
 
     nn.Module.register_parameter = on_meta  # type: ignore[method-assign,assignment]
     try:

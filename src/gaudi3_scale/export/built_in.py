@@ -36,7 +36,7 @@ _LINEAR = {
 
 def built_in(saved: dict[str, Any]) -> Architecture:
     """``saved`` is the shape that a checkpoint says. Raises GaudiError where it is none."""
-    from transformers import GPT2Config
+    from transformers.models.gpt2 import GPT2Config
 
     try:
         shape = ModelShape(**{name: value for name, value in saved.items() if name != "model"})
