@@ -53,6 +53,7 @@ PYTHON_OF = re.compile(r"(^|/)bin/(python|pip|torchrun)$")
 STARTED = {
     f"{CORE}/_bundle/wheels.py": "looked for, and not run",
     f"{CORE}/_node/root_program.py": "the door itself",
+    f"{CORE}/_export/state.py": "as the job's account",
     f"{CORE}/_job/program_imports.py": "as the job's account",
     f"{CORE}/_launch/binding.py": "a word of the job's own command",
     f"{CORE}/_launch/container.py": "a word of the job's own command",

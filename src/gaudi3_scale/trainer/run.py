@@ -130,7 +130,9 @@ def _task(options: argparse.Namespace, made: _Run) -> LanguageModelTask:
     schedule = Schedule(options.learning_rate, options.warmup_steps, options.max_steps, options.schedule)
     workers = (lambda task: measured_workers(task, made.write)) if options.workers is None else options.workers
     reading = Reading(made.data.windows, options.batch_size, options.seed, made.ranks, workers)
-    task = LanguageModelTask(made.model.module, made.model.shape, schedule, reading, sharded=options.sharding == FSDP2)
+    origin = {"tokenizer": made.data.tokenizer, "directory": str(options.model.resolve()) if options.model else ""}
+    sharded = options.sharding == FSDP2
+    task = LanguageModelTask(made.model.module, made.model.shape, schedule, reading, sharded, origin)
     if options.compile:
         # In place: the names in a checkpoint stay those of the model that is not compiled.
         task.model.compile(backend=compile_backend(made.device.type))
