@@ -103,6 +103,7 @@ ACTION_ROLES = {
     "gaudi_exporter",
     "gaudi_firmware",
     "gaudi_cost",
+    "gaudi_model",
     "gaudi_monitoring",
     "gaudi_power",
     "gaudi_qualify",

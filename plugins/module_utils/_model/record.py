@@ -38,6 +38,13 @@ FACTS: Mapping[str, type] = {
     "curve": list,
 }
 
+_ELEMENTS = {"firmware": "str", "curve": "dict"}
+# The same as suboptions of a module.
+FACT_OPTIONS: Mapping[str, Mapping[str, str]] = {
+    name: {"type": form.__name__, **({"elements": _ELEMENTS[name]} if form is list else {})}
+    for name, form in FACTS.items()
+}
+
 
 @dataclass(frozen=True)
 class Record:

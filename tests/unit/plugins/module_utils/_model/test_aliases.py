@@ -20,7 +20,6 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._model.aliases import
     read_alias,
     read_move,
 )
-from ansible_collections.gaudi3.scale.plugins.module_utils._model.registry import open_store
 from ansible_collections.gaudi3.scale.plugins.module_utils._model.state import converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 
@@ -40,7 +39,7 @@ def move_until_done(store, number):
         except GaudiError as error:
             assert "was moved meanwhile" in str(error)
             # Else most of the time is spent on all the others' attempts.
-            time.sleep(random.uniform(0, 0.02 * min(attempt, 20)))
+            time.sleep(random.uniform(0, 0.2 * min(attempt + 1, 10)))
         else:
             return attempt
     raise AssertionError(number)
@@ -93,8 +92,9 @@ def test_of_a_hundred_who_move_from_the_same_one_has_it(store):
 
 PROGRAM = """
 import sys
-sys.path.insert(0, {root!r})
-from tests.unit.plugins.module_utils._model.test_aliases import move_until_done, open_store
+sys.path[:0] = [{root!r}, {root!r} + "/.collections"]
+from ansible_collections.gaudi3.scale.plugins.module_utils._model.registry import open_store
+from tests.unit.plugins.module_utils._model.test_aliases import move_until_done
 for number in range(int(sys.argv[1]), int(sys.argv[1]) + 10):
     move_until_done(open_store({place!r}), number)
 """
