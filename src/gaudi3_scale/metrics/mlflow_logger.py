@@ -71,9 +71,10 @@ class MlflowLogger:
         self._thread.join(PATIENCE_S)
         left = self._reader.unsent() if self._reader.path.exists() else 0
         if left or self._reader.path.exists():
+            kept = self._reader.path.parent
             self._tell(
-                f"mlflow does not have {left} points yet; they are in {self._reader.path.parent}, and the next start "
-                f"of the job sends them, or python -m gaudi3_scale.metrics.mlflow_logger {self._reader.path.parent.parent}"
+                f"mlflow does not have {left} points yet; they are in {kept}, and the job's next start sends them, or "
+                f"python -m gaudi3_scale.metrics.mlflow_logger {kept.parent}"
             )
         return not self._reader.path.exists()
 
