@@ -95,6 +95,16 @@ options:
         description: Points of the loss curve, each with C(step) and C(loss).
         type: list
         elements: dict
+  mlflow:
+    description:
+      - URL of an MLflow tracking server whose registry shows the same version and alias. If it does not answer, the
+        task warns, and the next one with that version makes up for it.
+      - "Empty: none."
+    type: str
+    default: ""
+  mlflow_token_file:
+    description: File of the host with the token for O(mlflow).
+    type: path
 attributes:
   check_mode:
     support: full
@@ -205,7 +215,7 @@ def main() -> None:
     run_module(
         AnsibleModule,
         answer,
-        empty=("version", "alias", "expected", "fingerprint", *(f"facts.{name}" for name in FACT_OPTIONS)),
+        empty=("version", "alias", "expected", "fingerprint", "mlflow", *(f"facts.{name}" for name in FACT_OPTIONS)),
         argument_spec={
             "registry": {"type": "str", "required": True},
             "name": {"type": "str", "required": True},
@@ -216,6 +226,8 @@ def main() -> None:
             "destination": {"type": "path"},
             "fingerprint": {"type": "str", "default": ""},
             "signing_key": {"type": "path", "default": SIGNING_KEY, "no_log": False},
+            "mlflow": {"type": "str", "default": ""},
+            "mlflow_token_file": {"type": "path", "no_log": False},
             "facts": {"type": "dict", "default": {}, "options": FACT_OPTIONS},
         },
         supports_check_mode=True,
@@ -223,7 +235,7 @@ def main() -> None:
 
 
 def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
-    given = {**options, "path": options["path"] or "", "destination": options["destination"] or ""}
+    given = {name: "" if value is None else value for name, value in options.items()}
     return converge(ModelOptions(**given), run_process, module.check_mode)
 
 

@@ -14,7 +14,7 @@ from typing import Any, Mapping
 
 from .._errors import GaudiError
 from .._node.commands import Run
-from . import registry, signature
+from . import mlflow, registry, signature
 from .aliases import Alias, Move, move_alias, moved_meanwhile, read_alias
 from .names import check_name, is_whole_version
 from .registry import Candidate, Published
@@ -38,6 +38,8 @@ class ModelOptions:
     fingerprint: str = ""
     signing_key: str = SIGNING_KEY
     facts: Mapping[str, Any] = field(default_factory=dict)
+    mlflow: str = ""
+    mlflow_token_file: str = ""
 
     def check(self) -> None:
         """GaudiError for what cannot be meant, before anything is read."""
@@ -50,6 +52,10 @@ class ModelOptions:
             raise GaudiError(
                 f"expected is {self.expected!r}, and no alias is to be moved; set alias, or remove expected."
             )
+        if self.mlflow:
+            mlflow.check_alias(self.alias)
+        elif self.mlflow_token_file:
+            raise GaudiError("mlflow_token_file is set without mlflow; set mlflow to the server's URL, or remove it.")
         if self.fingerprint and not is_whole_version(self.fingerprint):
             raise GaudiError(
                 f"fingerprint {self.fingerprint[:80]!r} is not the fingerprint of a key; give the 64 digits that "
@@ -60,6 +66,7 @@ class ModelOptions:
 def converge(options: ModelOptions, run: Run, check_mode: bool) -> dict[str, Any]:
     """Do what the options say; returns what is so afterwards. Nothing is changed in check mode."""
     options.check()
+    server = mlflow.connect(options.mlflow, options.mlflow_token_file) if options.mlflow else None
     store = registry.open_store(options.registry)
     # Read before the files, which may take minutes: whoever moves the alias meanwhile is not overruled.
     alias = _alias_as_expected(store, options) if options.alias else None
@@ -74,7 +81,9 @@ def converge(options: ModelOptions, run: Run, check_mode: bool) -> dict[str, Any
     copied = _copied(store, published, options.destination, check_mode) if published else bool(options.destination)
     moved = alias is not None and _moved(store, options.name, alias, facts["version"], check_mode)
     before = alias.version if alias else ""
-    return {**facts, "changed": is_new or copied or moved, "new": is_new, "moved": moved, "alias_before": before}
+    told = mlflow.follow(server, store, published, options.alias) if server and published and not check_mode else ""
+    changed = {"changed": is_new or copied or moved, "new": is_new, "moved": moved, "alias_before": before}
+    return {**facts, **changed, "warnings": [told] if told else []}
 
 
 def _alias_as_expected(store: Store, options: ModelOptions) -> Alias:

@@ -17,15 +17,9 @@ from pathlib import Path
 from typing import Any, Mapping, Sequence
 
 from gaudi3_scale.core._errors import GaudiError
+from gaudi3_scale.core._model.mlflow_rest import ServerDownError, ServerRefusedError
 from gaudi3_scale.metrics import spool
-from gaudi3_scale.metrics.mlflow_server import (
-    MOST_VALUES,
-    SECRETS,
-    MlflowServer,
-    ServerDownError,
-    ServerRefusedError,
-    server_of,
-)
+from gaudi3_scale.metrics.mlflow_server import MOST_VALUES, SECRETS, MlflowServer, server_of
 
 DIRECTORY = "mlflow_unsent"
 # Seconds that the end of a job waits for what is left, between two sends, and after a failed one at most.
