@@ -73,11 +73,7 @@ def _version(server: MlflowRest, model: Published) -> str:
     tags = {
         VERSION_TAG: model.version,
         SIGNER_TAG: model.fingerprint,
-        **{
-            f"gaudi3_scale.{name}": str(facts[name])[:5000]
-            for name in ("job", "commit", "license", "driver")
-            if name in facts
-        },
+        **{f"gaudi3_scale.{name}": str(facts[name])[:5000] for name in _SHOWN if name in facts},
     }
     made = server.call(
         "model-versions/create",
