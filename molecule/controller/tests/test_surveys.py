@@ -74,8 +74,9 @@ LONG = (
 )
 # Seconds each; the others of the layers `site` plays with fewer answers.
 QUICK_LAYERS = ("preflight", "flags", "benchmark_fabric")
-# Want what these nodes have not, a Slurm and a job that was measured; the scenarios slurm and training have it.
-ELSEWHERE = {"configure_slurm", "report_cost"}
+# Want what these nodes have not, a Slurm, a job that was measured and a model of it; the scenarios slurm and training
+# have it.
+ELSEWHERE = {"configure_slurm", "publish_model", "report_cost"}
 IN_ORDER = (*LAYERS, *LOOKS, *ACTIONS, *LONG)
 PLAYED = named_rows({name: name for name in IN_ORDER}, {*QUICK_LAYERS, *LOOKS, *ACTIONS})
 

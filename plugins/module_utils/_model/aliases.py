@@ -71,6 +71,8 @@ def read_move(store: Store, name: str, alias: str, number: int) -> Move:
         move = Move(**{field: str(told[field]) for field in ("version", "before", "by", "time")})
         if not is_whole_version(move.version):
             raise ValueError("it names no version")
+        if not all(text.isprintable() for text in vars(move).values()):
+            raise ValueError("it is not printable")
     except (ValueError, LookupError) as error:
         raise GaudiError(
             f"{store.address(key)} is no entry of an alias; somebody else wrote it: look at it, and remove it."

@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 from .._errors import GaudiError
 from .._node.regular_file import read_bounded
 from .aliases import read_alias
-from .mlflow_rest import MlflowRest, ServerDownError, ServerRefusedError, is_server
+from .mlflow_rest import MlflowRest, ServerDownError, ServerRefusedError, is_server, printable
 from .registry import Published
 from .store import Store
 
@@ -54,7 +54,7 @@ def follow(server: MlflowRest, store: Store, model: Published, alias: str) -> st
         if alias:
             _set_alias(server, store, model, alias, number)
     except (ServerDownError, ServerRefusedError, LookupError, TypeError) as error:
-        told = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        told = printable(str(error)) or type(error).__name__
         return f"MLflow does not show {model.name} {model.version[:12]} ({told}); run it again when it answers."
     return ""
 

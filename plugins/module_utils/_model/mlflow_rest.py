@@ -35,10 +35,15 @@ def is_server(url: str) -> bool:
     """Whether it can be a tracking server's: MLflow also takes files and databases for one."""
     try:
         parts = urlsplit(url)
-        is_url = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        is_url = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and not parts.username
     except ValueError:
         return False
     return is_url and url.isprintable() and " " not in url
+
+
+def printable(text: str) -> str:
+    """What a server said, as far as a screen takes it."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)[:300].strip()
 
 
 class MlflowRest:

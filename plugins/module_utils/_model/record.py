@@ -103,7 +103,7 @@ def parse(text: bytes) -> Record:
         raise ValueError("it is no record of a model")
     try:
         files = {path: Digest(row["bytes"], row["sha256"]) for path, row in content["files"].items()}
-        record = Record(content["name"], files, content["facts"])
+        record = Record(str(content["name"]), files, dict(content["facts"].items()))
     except (LookupError, TypeError, AttributeError) as error:
         raise ValueError("it is no record of a model") from error
     for path, one in files.items():

@@ -195,7 +195,7 @@ def fetch(store: Store, found: Published, destination: str) -> None:
 
 def same_there(found: Published, destination: str) -> bool:
     """Whether that directory has this version already, byte by byte."""
-    if not Path(destination).exists():
+    if not Path(destination).is_dir() or not any(Path(destination).iterdir()):
         return False
     there = dict(ModelDirectory(destination, "destination").digests())
     there.pop(SIGNATURE, None)
@@ -231,7 +231,7 @@ def _compare_names(store: Store, folder: str, record: Record) -> None:
     for path in sorted(listed - there)[:1]:
         raise _refused(store, folder, f"{path} is missing")
     for path in sorted(there - listed)[:1]:
-        raise _refused(store, folder, f"{path[:200]} is not in its record")
+        raise _refused(store, folder, f"{path[:200]!r} is not in its record")
 
 
 def _compare_file(store: Store, folder: str, path: str, found: Digest, wanted: Digest) -> None:

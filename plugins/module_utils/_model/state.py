@@ -10,6 +10,7 @@ import os
 import socket
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Mapping
 
 from .._errors import GaudiError
@@ -99,11 +100,18 @@ def _published(
     """None where check mode has nothing to show."""
     version = candidate.record.version
     if registry.is_published(store, options.name, version):
-        return registry.verify(store, options.name, version, options.fingerprint, run), False
+        return registry.verify(store, options.name, version, _own_fingerprint(options, run), run), False
     if check_mode:
         return None, True
     signature.ensure_key(options.signing_key, run)
     return registry.publish(store, candidate, options.signing_key, options.fingerprint, run), True
+
+
+def _own_fingerprint(options: ModelOptions, run: Run) -> str:
+    """Of the key that would sign: what somebody else has signed meanwhile is not taken for one's own."""
+    if options.fingerprint or not Path(options.signing_key).exists():
+        return options.fingerprint
+    return signature.fingerprint(signature.public_key(options.signing_key, registry.KEY, run))
 
 
 def _copied(store: Store, published: Published, destination: str, check_mode: bool) -> bool:

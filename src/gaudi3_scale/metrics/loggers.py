@@ -24,7 +24,7 @@ from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.extras import remedy
 from gaudi3_scale.json_lines import WriteLine
 from gaudi3_scale.metrics.mlflow_logger import FAILED, FINISHED, MlflowLogger
-from gaudi3_scale.metrics.mlflow_server import server_of, uri_fault
+from gaudi3_scale.metrics.mlflow_server import server_of
 
 TENSORBOARD, WANDB, MLFLOW = "tensorboard", "wandb", "mlflow"
 NAMES = (TENSORBOARD, WANDB, MLFLOW)
@@ -63,7 +63,11 @@ def _missing(name: str, environment: Mapping[str, str]) -> str | None:
     """Why it cannot be used here, as the rest of a sentence."""
     if name == MLFLOW:
         # By its REST interface: the package is not needed.
-        return uri_fault(environment)
+        try:
+            server_of(environment)
+        except GaudiError as error:
+            return str(error)
+        return None
     if importlib.util.find_spec(name) is None:
         return f"{name} is not installed; {remedy(name)}, or leave it out."
     if name == WANDB and not environment.get(KEY) and environment.get("WANDB_MODE") != "offline":

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Mapping, Sequence
 
 from gaudi3_scale.core._errors import GaudiError
-from gaudi3_scale.core._model.mlflow_rest import ServerDownError, ServerRefusedError
+from gaudi3_scale.core._model.mlflow_rest import ServerDownError, ServerRefusedError, printable
 from gaudi3_scale.metrics import spool
 from gaudi3_scale.metrics.mlflow_server import MOST_VALUES, SECRETS, MlflowServer, server_of
 
@@ -165,7 +165,7 @@ def _tell(what: str) -> None:
 def _without_secrets(text: str) -> str:
     for name in SECRETS:
         text = text.replace(os.environ.get(name) or "\0", "(not shown)")
-    return (text.splitlines() or [""])[0]
+    return printable(text)
 
 
 def main(arguments: Sequence[str]) -> int:

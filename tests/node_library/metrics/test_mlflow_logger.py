@@ -238,6 +238,7 @@ def test_numbers_that_are_none_are_sent_by_name(stub, tmp_path, impatient):
         ({}, r"^MLFLOW_TRACKING_URI is not set; set it for the job"),
         ({"MLFLOW_TRACKING_URI": "file:///tmp/runs"}, r"^MLFLOW_TRACKING_URI is not the URL of a tracking server"),
         ({"MLFLOW_TRACKING_URI": "http://"}, r"^MLFLOW_TRACKING_URI is not the URL"),
+        ({"MLFLOW_TRACKING_URI": "http://me:f00@h"}, r"^MLFLOW_TRACKING_URI is not the URL of a [^0@]*$"),
         ({"MLFLOW_TRACKING_URI": "http://h:x"}, r"^MLFLOW_TRACKING_URI is not the URL"),
         (
             {"MLFLOW_TRACKING_URI": "https://h", "MLFLOW_TRACKING_SERVER_CERT_PATH": "/not/there"},

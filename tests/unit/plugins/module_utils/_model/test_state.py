@@ -75,6 +75,20 @@ def test_a_copy_is_whole_and_verified_and_made_once(options, exported, tmp_path)
         converge(wanted, run_process, False)
 
 
+def test_what_others_signed_already_is_not_taken_for_one_s_own(options, exported, tmp_path):
+    foreign = publish(options, exported, signing_key=str(tmp_path / "foreign.pem"))
+    publish(options, exported, name="mine")
+    with pytest.raises(GaudiError, match=rf"is refused: it is signed by the key {foreign['fingerprint']} \("):
+        publish(options, exported)
+    assert not publish(options, exported, fingerprint=foreign["fingerprint"])["changed"]
+
+
+def test_an_empty_directory_is_room_for_a_copy(options, exported, tmp_path):
+    version = publish(options, exported)["version"]
+    (tmp_path / "served").mkdir()
+    assert converge(options(version=version, destination=str(tmp_path / "served")), run_process, False)["changed"]
+
+
 def test_other_facts_are_another_version(options, exported):
     first = publish(options, exported)["version"]
     told = converge(options(path=str(exported), facts={**FACTS, "license": "apache-2.0"}), run_process, False)
@@ -248,7 +262,7 @@ def other_key(_folder, keys):
 @pytest.mark.parametrize(
     ("damage", "sentence"),
     [
-        (extra, r"is refused: more\.py is not in its record \("),
+        (extra, r"is refused: 'more\.py' is not in its record \("),
         (missing, r"is refused: config\.json is missing \("),
         (shorter, r"is refused: config\.json has 2 bytes instead of 39 \("),
         (other_link, r"config\.json"),
