@@ -14,15 +14,14 @@ import urllib.request
 
 import pytest
 
+import mlflow_stub
 from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.core._model.mlflow_rest import ServerDownError, ServerRefusedError
 from gaudi3_scale.metrics import mlflow_logger
 from gaudi3_scale.metrics.mlflow_logger import DIRECTORY, MlflowLogger, main, send, send_finished
 from gaudi3_scale.metrics.mlflow_server import MlflowServer, server_of
 from gaudi3_scale.metrics.spool import Reader, earlier
-
-from . import mlflow_stub
-from .mlflow_stub import MlflowStub
+from mlflow_stub import MlflowStub
 
 MLFLOW = shutil.which("mlflow")
 SECOND = 1.0
