@@ -40,8 +40,8 @@ options:
     default: ""
   expected:
     description:
-      - Version that O(alias) must have before, V(none) if it must not exist. If it has another, somebody moved it, and
-        the task fails. Empty accepts the version that it has when the task begins.
+      - Version that O(alias) must have before, V(none) if it must not exist. If it has another, and not the wanted one
+        already, somebody moved it, and the task fails. Empty accepts the version that it has when the task begins.
     type: str
     default: ""
   destination:

@@ -106,10 +106,14 @@ def test_its_checkpoint_is_published_with_its_curve_and_an_alias_moves_once(
     production = {**model, "gaudi_model_version": "candidate", "gaudi_model_alias": "production"}
     moved = play("publish_model", **production, gaudi_model_expected="none")
     assert moved.status == "successful" and moved.changed > 0, moved.screen
+    again = play("publish_model", **production, gaudi_model_expected="none")
+    assert (again.status, again.changed) == ("successful", 0), again.screen
+    other = play("publish_model", **export, gaudi_model_license="another")
+    assert other.status == "successful" and other.changed > 0, other.screen
     late = play("publish_model", **production, gaudi_model_expected="none")
     assert "The alias production of test was moved meanwhile: it names " in " ".join(late.messages)
     nodes["node1"].check_output(f"echo >> {record}")
-    damaged = play("publish_model", **model, gaudi_model_version="candidate")
+    damaged = play("publish_model", **model, gaudi_model_version="production")
     assert "is refused: its gaudi3_scale_model.json is not the one of this version" in " ".join(damaged.messages)
 
 

@@ -70,13 +70,15 @@ def converge(options: ModelOptions, run: Run, check_mode: bool) -> dict[str, Any
     server = mlflow.connect(options.mlflow, options.mlflow_token_file) if options.mlflow else None
     store = registry.open_store(options.registry)
     # Read before the files, which may take minutes: whoever moves the alias meanwhile is not overruled.
-    alias = _alias_as_expected(store, options) if options.alias else None
+    alias = read_alias(store, options.name, options.alias) if options.alias else None
     if options.path:
         candidate = registry.candidate(options.name, options.path, options.facts)
+        _require_expected(store, options, alias, candidate.record.version)
         published, is_new = _published(store, candidate, options, run, check_mode)
         facts = published.facts() if published else registry.facts_of(candidate.record)
     else:
         version = registry.find_version(store, options.name, options.version)
+        _require_expected(store, options, alias, version)
         published, is_new = registry.verify(store, options.name, version, options.fingerprint, run), False
         facts = published.facts()
     copied = _copied(store, published, options.destination, check_mode) if published else bool(options.destination)
@@ -87,11 +89,12 @@ def converge(options: ModelOptions, run: Run, check_mode: bool) -> dict[str, Any
     return {**facts, **changed, "warnings": [told] if told else []}
 
 
-def _alias_as_expected(store: Store, options: ModelOptions) -> Alias:
-    alias = read_alias(store, options.name, options.alias)
-    if options.expected and registry.expected_version(store, options.name, options.expected) != alias.version:
+def _require_expected(store: Store, options: ModelOptions, alias: Alias | None, version: str) -> None:
+    """GaudiError where the alias is neither what it is expected to be nor what it is to be, as after a first run."""
+    if alias is None or not options.expected or alias.version == version:
+        return
+    if registry.expected_version(store, options.name, options.expected) != alias.version:
         raise moved_meanwhile(options.name, alias)
-    return alias
 
 
 def _published(

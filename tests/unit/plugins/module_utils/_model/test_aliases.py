@@ -131,6 +131,7 @@ def test_the_same_again_is_no_move(options, exported, store):
     wanted = options(path=str(exported), alias="candidate", expected="none")
     assert converge(wanted, run_process, False)["moved"]
     assert numbers_of(store, "llama", "candidate") == [1]
+    assert not converge(wanted, run_process, False)["moved"]
     assert not converge(options(path=str(exported), alias="candidate"), run_process, False)["moved"]
     assert numbers_of(store, "llama", "candidate") == [1]
 
