@@ -107,6 +107,7 @@ def test_an_installed_playbook_is_found_by_its_name(installed: Path, playbook: s
             "gaudi_exporter",
             "gaudi_firmware",
             "gaudi_cost",
+            "gaudi_model",
             "gaudi_monitoring",
             "gaudi_power",
             "gaudi_qualify",
