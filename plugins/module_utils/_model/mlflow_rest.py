@@ -21,6 +21,9 @@ from urllib.parse import urlsplit
 TIMEOUT_S = 10.0
 _MOST_ANSWER_BYTES = 1 << 22
 _LATER = (408, 409, 425, 429, 500, 502, 503, 504)
+# MLflow 3.18 answers 400 where the same points arrive while those of the request before, which went unanswered, are
+# being written: words of SQLAlchemy and of PostgreSQL. A moment later it finds them there, and takes them for known.
+_TWICE_AT_ONCE = ("IntegrityError", "UniqueViolation")
 
 
 class ServerDownError(Exception):
@@ -117,4 +120,5 @@ def _refused(error: urllib.error.HTTPError, timeout: float) -> Exception:
         what = f"{told.get('error_code', error.code)}: {str(told.get('message', ''))[:200]}"
     except (ValueError, OSError, http.client.HTTPException, ServerRefusedError, ServerDownError):
         what = f"HTTP {error.code}"
-    return ServerDownError(what) if error.code in _LATER else ServerRefusedError(what)
+    is_later = error.code in _LATER or any(word in what for word in _TWICE_AT_ONCE)
+    return ServerDownError(what) if is_later else ServerRefusedError(what)
