@@ -26,6 +26,12 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import
 MOVERS = 100
 
 
+@pytest.fixture
+def count(place):
+    """Fewer at a bucket, since all that moto answers is made by this process as well."""
+    return MOVERS if place.startswith("/") else MOVERS // 4
+
+
 def version(number):
     return hashlib.sha256(str(number).encode()).hexdigest()
 
@@ -51,24 +57,24 @@ def chain(store):
     return [read_move(store, "llama", "production", number) for number in numbers]
 
 
-def test_of_a_hundred_movers_at_once_no_move_is_lost(store):
-    barrier = threading.Barrier(MOVERS)
+def test_of_a_hundred_movers_at_once_no_move_is_lost(store, count):
+    barrier = threading.Barrier(count)
 
     def move(number):
         barrier.wait()
         return move_until_done(store, number)
 
-    with ThreadPoolExecutor(MOVERS) as movers:
-        list(movers.map(move, range(MOVERS)))
+    with ThreadPoolExecutor(count) as movers:
+        list(movers.map(move, range(count)))
     moves = chain(store)
     # Each is there once, and each began at the one before it.
-    assert sorted(move.version for move in moves) == sorted(map(version, range(MOVERS)))
+    assert sorted(move.version for move in moves) == sorted(map(version, range(count)))
     assert [move.before for move in moves] == ["", *(move.version for move in moves[:-1])]
 
 
-def test_of_a_hundred_who_move_from_the_same_one_has_it(store):
+def test_of_a_hundred_who_move_from_the_same_one_has_it(store, count):
     before = read_alias(store, "llama", "production")
-    barrier = threading.Barrier(MOVERS)
+    barrier = threading.Barrier(count)
 
     def move(number):
         barrier.wait()
@@ -77,8 +83,8 @@ def test_of_a_hundred_who_move_from_the_same_one_has_it(store):
         except GaudiError as error:
             return str(error)
 
-    with ThreadPoolExecutor(MOVERS) as movers:
-        told = list(movers.map(move, range(MOVERS)))
+    with ThreadPoolExecutor(count) as movers:
+        told = list(movers.map(move, range(count)))
     assert told.count(True) == 1
     winner = told.index(True)
     assert read_alias(store, "llama", "production").version == version(winner)
