@@ -235,7 +235,7 @@ def main() -> None:
 
 
 def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
-    given = {name: "" if value is None else value for name, value in options.items()}
+    given: dict[str, Any] = {name: "" if value is None else value for name, value in options.items()}
     return converge(ModelOptions(**given), run_process, module.check_mode)
 
 

@@ -87,7 +87,7 @@ def logged(write: WriteLine, names: Sequence[str], job_dir: Path, start: int) ->
     }
     threads = [LoggerThread(name, makers[name]) for name in names if name in makers]
     mlflow = MlflowLogger(job_dir, job, server_of(os.environ)) if MLFLOW in names else None
-    takers = [*threads, *([mlflow] if mlflow else [])]
+    takers: list[LoggerThread | MlflowLogger] = [*threads, *([mlflow] if mlflow else [])]
 
     def write_and_log(kind: str, **fields: object) -> None:
         write(kind, **fields)
