@@ -10,6 +10,7 @@ at ours again once it has written there: whatever the order, the last one to wri
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -28,6 +29,7 @@ _SHOWN = ("job", "commit", "license", "driver")
 _ALIAS = re.compile(r"(?!latest$)(?!v[0-9]+$)[a-z0-9_-]+")
 _MOST_TOKEN_BYTES = 1 << 16
 _ATTEMPTS = 20
+_TRIES = 3
 
 
 def connect(url: str, token_file: str) -> MlflowRest:
@@ -49,14 +51,20 @@ def check_alias(alias: str) -> None:
 
 def follow(server: MlflowRest, store: Store, model: Published, alias: str) -> str:
     """Have MLflow show this version, and what the alias is now. Why it does not, as a sentence; empty where it does."""
-    try:
-        number = _version(server, model)
-        if alias:
-            _set_alias(server, store, model, alias, number)
-    except (ServerDownError, ServerRefusedError, LookupError, TypeError) as error:
-        told = printable(str(error)) or type(error).__name__
-        return f"MLflow does not show {model.name} {model.version[:12]} ({told}); run it again when it answers."
-    return ""
+    told = ""
+    for attempt in range(_TRIES):
+        # Of two at once its database may refuse one.
+        time.sleep(attempt)
+        try:
+            number = _version(server, model)
+            if alias:
+                _set_alias(server, store, model, alias, number)
+            return ""
+        except (ServerDownError, ServerRefusedError, LookupError, TypeError) as error:
+            told = printable(str(error)) or type(error).__name__
+            if not isinstance(error, ServerDownError):
+                break
+    return f"MLflow does not show {model.name} {model.version[:12]} ({told}); run it again when it answers."
 
 
 def _version(server: MlflowRest, model: Published) -> str:
