@@ -15,6 +15,7 @@ ACTION_ROLES = {
     "gaudi_firmware",
     "gaudi_image",
     "gaudi_kubernetes",
+    "gaudi_model",
     "gaudi_monitoring",
     "gaudi_power",
     "gaudi_qualify",

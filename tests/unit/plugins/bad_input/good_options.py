@@ -12,6 +12,7 @@ from typing import Any, Mapping
 KNOWN: dict[str, Any] = {
     "release": "1.24.1",
     "name": "job",
+    "registry": "/srv/models",
     "names": ["localhost"],
     "host": "n1",
     "hosts": ["n1", "n2"],
