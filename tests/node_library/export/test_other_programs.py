@@ -8,7 +8,6 @@ import json
 import shutil
 from pathlib import Path
 
-import lightning.pytorch as lightning
 import pytest
 import torch
 import torch.distributed.checkpoint as distributed_checkpoint
@@ -51,18 +50,20 @@ def same_logits(model: nn.Module, directory: Path) -> None:
         torch.testing.assert_close(loaded(directory)(windows).logits, model(windows).logits, rtol=0, atol=0)
 
 
-class Task(lightning.LightningModule):
-    """As users wrap a model of Transformers."""
-
-    def __init__(self, model: nn.Module) -> None:
-        super().__init__()
-        self.model = model
-        self.scale = nn.Parameter(torch.ones(1))
-
-
 def save_lightning(model: nn.Module, path: Path) -> None:
+    # It brings torch._dynamo, which cannot be imported in a process that has ansible-core's patch of sys.intern.
+    import lightning.pytorch as lightning
+
+    class Task(lightning.LightningModule):
+        """As users wrap a model of Transformers."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+            self.scale = nn.Parameter(torch.ones(1))
+
     trainer = lightning.Trainer(accelerator="cpu", logger=False, enable_checkpointing=False)
-    trainer.strategy.connect(Task(model))
+    trainer.strategy.connect(Task())
     trainer.save_checkpoint(path)
 
 
