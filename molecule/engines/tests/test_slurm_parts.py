@@ -107,10 +107,10 @@ def configure(controller: Host, nodes: dict[str, Host], command: str) -> None:
         host.check_output("systemctl restart slurmd")
 
     def are_new() -> str:
-        now = set(started(controller).splitlines())
+        now = started(controller).splitlines()
         states = controller.run("sinfo --noheader --Node --format=%T").stdout.split()
-        ready = states == ["idle"] * len(nodes) and "SlurmdStartTime=" in "".join(now)
-        return "new" if ready and (not set(before.splitlines()) & now) else f"{states} {now}"
+        are_there = states == ["idle"] * len(nodes) and len(now) == len(nodes)
+        return "new" if are_there and not {*before.splitlines()} & {*now} else f"{states} {now}"
 
     assert until(are_new, "new".__eq__) == "new"
 
