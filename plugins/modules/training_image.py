@@ -269,6 +269,7 @@ fingerprint:
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._containers.image_release import VENDORS_REGISTRY
 from ansible_collections.gaudi3.scale.plugins.module_utils._image import state
 from ansible_collections.gaudi3.scale.plugins.module_utils._image.options import DEVICES, ImageOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
@@ -290,7 +291,7 @@ def main() -> None:
             "os_packages": strings,
             "release": {"type": "str", "required": True},
             "release_overrides": {"type": "dict", "default": {}},
-            "registry": {"type": "str", "default": "vault.habana.ai/gaudi-docker"},
+            "registry": {"type": "str", "default": VENDORS_REGISTRY},
             "system": {"type": "str", "default": "ubuntu22.04"},
             "base_image": text,
             "base_digest": text,

@@ -454,7 +454,7 @@ GATES = (
         "images",
         "jobs in containers from a real registry lose a rank and a node; images that do not fit are one message",
         1200,
-        ("plugins/module_utils/_job/container", *subjects("containers", "launch")),
+        ("tests/site_images.py", "plugins/module_utils/_job/container", *subjects("containers", "launch")),
     ),
     on_own_nodes(
         "quickstart",

@@ -15,11 +15,6 @@ terraform {
 variable "cluster_size" {
   description = "How many instances."
   type        = number
-
-  validation {
-    condition     = var.cluster_size >= 1 && var.cluster_size <= 64
-    error_message = "cluster_size has to be from 1 to 64."
-  }
 }
 
 variable "region" {
@@ -50,11 +45,6 @@ variable "key" {
 variable "operators" {
   description = "Networks from which SSH is allowed, never 0.0.0.0/0."
   type        = list(string)
-
-  validation {
-    condition     = length(var.operators) > 0 && !contains(var.operators, "0.0.0.0/0")
-    error_message = "operators has to name networks, and not all of them."
-  }
 }
 
 variable "instance_type" {
@@ -66,6 +56,13 @@ variable "instance_type" {
     condition     = var.instance_type == "gx3d-160x1792x8gaudi3"
     error_message = "instance_type has to be gx3d-160x1792x8gaudi3: the only profile with Gaudi cards."
   }
+}
+
+# Names and limits that all clouds share; the directory has to lie beside this one.
+module "nodes" {
+  source       = "../nodes"
+  cluster_size = var.cluster_size
+  operators    = var.operators
 }
 
 # The key of the API is in IC_API_KEY, never in this file.
@@ -108,7 +105,7 @@ resource "ibm_is_security_group_rule" "packages" {
 }
 
 resource "ibm_is_security_group_rule" "ssh" {
-  for_each  = toset(var.operators)
+  for_each  = module.nodes.operators
   group     = ibm_is_security_group.nodes.id
   direction = "inbound"
   remote    = each.value
@@ -119,7 +116,7 @@ resource "ibm_is_security_group_rule" "ssh" {
 
 resource "ibm_is_instance" "node" {
   count   = var.cluster_size
-  name    = format("gaudi-%02d", count.index + 1)
+  name    = module.nodes.names[count.index]
   image   = var.image
   profile = var.instance_type
   keys    = [var.key]

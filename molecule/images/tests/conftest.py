@@ -11,8 +11,7 @@ import pytest
 from tests.sandbox_jobs import podman
 from tests.sandbox_nodes import SANDBOX, run
 from tests.sandbox_programs import bring_programs
-
-from .site_images import make_images
+from tests.site_images import make_images
 
 NODES = ["node1", "node2"]
 

@@ -28,8 +28,7 @@ from tests.sandbox_jobs import (
 )
 from tests.sandbox_nodes import SANDBOX
 from tests.sandbox_programs import PROGRAMS, SHARED, Program, lose_a_rank, resumed_from
-
-from .site_images import ARCHIVE, MARK, TEAM, VENV, digest_of
+from tests.site_images import ARCHIVE, MARK, STORE, TEAM, VENV, digest_of
 
 NODES = ["node1", "node2"]
 IMAGE = f"{TEAM}/train:1.24.1-482"
@@ -43,7 +42,6 @@ CONTAINER: dict[str, Any] = {
 PROGRAM = Program("contained", "bare_ddp.py", "{directory} --epochs 40", "snapshot.pt", r"from snapshot at epoch (\d+)")
 COUNTING = "/srv/counting.py"
 HELD, SECRET = "held", "only-the-ranks-know"
-STORE = "/var/lib/gaudi3_scale/images/gaudi"
 
 
 def launched(directory: Path, playbook: str = "launch_training", **changes: Any) -> tuple[int, str]:
@@ -196,7 +194,13 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"gaudi_training_image": f"--privileged {IMAGE}"},
         "the container of a job is never privileged",
     ),
-    "mpirun": ({"gaudi_training_engine": "mpirun"}, "gaudi_training_image is given with engine mpirun"),
+    "mpirun": (
+        {"gaudi_training_engine": "mpirun"},
+        (
+            r"gaudi_training_image is given with engine mpirun, .*; choose engine torchrun or slurm "
+            r"\(gaudi_training_engine\), which start a node's ranks in one container, or leave image out"
+        ),
+    ),
     "the built-in trainer": (
         {"gaudi_training_command": []},
         "gaudi_training_image is given for the built-in trainer",

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .._errors import GaudiError
-from .._releases.lookup import find_release, release_part
+from .._releases.lookup import Release, find_release, release_part
 
 # Those that images of ours have. Of the vendor's own images no label is published; their packages and names tell.
 LABELS = ("scale.gaudi3.release",)
@@ -23,7 +23,7 @@ LABELS = ("scale.gaudi3.release",)
 PACKAGES = ("habana-torch-plugin", "habana-torch-dataloader", "habana-media-loader")
 _RELEASE = re.compile(r"(?P<release>\d+\.\d+\.\d+)(?:[.-]\d+)?(?:[-+.].*)?")
 _IN_NAME = re.compile(r"/gaudi-docker/(?P<release>\d+\.\d+\.\d+)/|:(?P<tag>\d+\.\d+\.\d+)-\d+$")
-_REGISTRY = "vault.habana.ai/gaudi-docker"
+VENDORS_REGISTRY = "vault.habana.ai/gaudi-docker"
 
 
 @dataclass(frozen=True)
@@ -73,12 +73,18 @@ def name_that_fits(release: str, system: str) -> str:
     if system not in row.operating_systems:
         # Any will do, since an image brings its own system.
         system = next(iter(sorted(row.operating_systems, reverse=True)), "")
-    place = system.replace("-", "", 1)
-    return (
-        f"{_REGISTRY}/{row.version}/{place}/habanalabs/pytorch-installer-{row.pytorch}:{row.package_version}"
-        if place
-        else ""
-    )
+    return vendors_image(row, system_in_name(system)) if system else ""
+
+
+def vendors_image(release: Release, system: str, registry: str = VENDORS_REGISTRY) -> str:
+    """The vendor's name of its image of a release (Setup_and_Install, dockerfiles); ``system`` as ``ubuntu24.04``."""
+    path = f"{release.version}/{system}/habanalabs/pytorch-installer-{release.pytorch}"
+    return f"{registry}/{path}:{release.package_version}"
+
+
+def system_in_name(system: str) -> str:
+    """``<ID>-<VERSION_ID>`` of os-release as the vendor's names have it."""
+    return system.replace("-", "", 1)
 
 
 def unknown_remark(image: str) -> str:

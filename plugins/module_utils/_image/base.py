@@ -11,37 +11,39 @@ from pathlib import Path
 
 from .._bundle.bundle_site import Site
 from .._bundle.layout import IMAGES
+from .._containers.image_reference import (
+    ARCHIVES,
+    DIGEST,
+    LATEST,
+    LOGIN,
+    REGISTRY,
+    SCHEME,
+    NoReference,
+    Reference,
+    read_reference,
+)
+from .._containers.image_release import system_in_name, vendors_image
 from .._errors import GaudiError
 from .._node.digests import file_digest
 from .._releases.lookup import Release
 from .options import ImageOptions
 
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-_HOST = re.compile(r"[A-Za-z0-9.-]+(?::[0-9]{1,5})?|\[[0-9A-Fa-f:]+\](?::[0-9]{1,5})?")
-_PATH = re.compile(r"[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*")
-_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 # A version between what parts the words of a name: gaudi-docker/1.24.1/ubuntu22.04, :1.24.1-482.
 _RELEASE = re.compile(r"(?<![0-9.])(1\.[0-9]{1,2}\.[0-9]{1,2})(?:-([0-9]{1,5}))?(?![0-9.])")
-ARCHIVES = ("oci-archive", "docker-archive")
-
-
-@dataclass(frozen=True)
-class Reference:
-    """``registry/path:tag@digest``; ``tag`` and ``digest`` may be empty."""
-
-    registry: str
-    path: str
-    tag: str = ""
-    digest: str = ""
-
-    @property
-    def repository(self) -> str:
-        return f"{self.registry}/{self.path}"
-
-    @property
-    def pinned(self) -> str:
-        """What is pulled: the digest alone decides."""
-        return f"{self.repository}@{self.digest}"
+# What an operator does who gave something else than REGISTRY/NAME.
+_REFUSALS = {
+    SCHEME: (
+        "{option} begins with {value}://; write REGISTRY/NAME without a scheme. A registry without TLS is named in "
+        "plain_http_hosts (gaudi_plain_http_hosts)."
+    ),
+    # Not shown: what stands before an @ is most often a name and its password.
+    LOGIN: (
+        "{option} has an @ that no sha256: follows; log in with `podman login`, set authfile (gaudi_image_authfile), "
+        "and give the name alone."
+    ),
+    DIGEST: "{option} has the digest {value!r:.80}; write sha256: and 64 hex digits.",
+}
+_IN_FULL = "{option} is {value!r:.120}; write it in full, as registry.example.org/team/image."
 
 
 @dataclass(frozen=True)
@@ -65,48 +67,25 @@ class Base:
 
 
 def parse_reference(text: str, option: str) -> Reference:
-    """Taken apart. Raises :class:`GaudiError` for what is none, and for a name that is not whole."""
-    name, _at, digest = text.partition("@")
-    if _at and not digest.startswith("sha256:"):
-        # Not shown: what stands before an @ is most often a name and its password.
-        raise GaudiError(
-            f"{option} has an @ that no sha256: follows; log in with `podman login`, set authfile "
-            "(gaudi_image_authfile), and give the name alone.",
-            option=option.partition(" ")[0],
-        )
-    if "://" in text or text.startswith(("docker:", "/")):
-        raise GaudiError(
-            f"{option} is {text!r:.120}; write REGISTRY/NAME without a scheme. A registry without TLS is named in "
-            "plain_http_hosts (gaudi_plain_http_hosts).",
-            option=option.partition(" ")[0],
-        )
-    registry, _slash, rest = name.partition("/")
-    path, _colon, tag = rest.partition(":")
-    is_host = _HOST.fullmatch(registry) is not None and ("." in registry or ":" in registry or registry == "localhost")
-    if not is_host or not _PATH.fullmatch(path) or (tag and not _TAG.fullmatch(tag)) or (_colon and not tag):
-        raise GaudiError(
-            f"{option} is {text!r:.120}; write it in full, as registry.example.org/team/image.",
-            option=option.partition(" ")[0],
-        )
-    if digest and not _DIGEST.fullmatch(digest):
-        raise GaudiError(
-            f"{option} has the digest {digest!r:.80}; write sha256: and 64 hex digits.",
-            option=option.partition(" ")[0],
-        )
-    return Reference(registry, path, tag, digest)
+    """Taken apart. Raises :class:`GaudiError` for what is none, for a name that is not whole, and for an archive."""
+    found = read_reference(text)
+    if isinstance(found, Reference) and found.transport == REGISTRY:
+        return found
+    reason, value = (found.reason, found.value) if isinstance(found, NoReference) else ("", found.shown)
+    said = _REFUSALS.get(reason, _IN_FULL).format(option=option, value=value)
+    raise GaudiError(said, option=option.partition(" ")[0])
 
 
-def vendors_image(options: ImageOptions, release: Release) -> str:
-    """The vendor's name of its image of a release (Setup_and_Install, dockerfiles), without a digest."""
-    known = sorted({system.replace("-", "") for system in release.operating_systems})
+def name_of_vendors(options: ImageOptions, release: Release) -> str:
+    """The vendor's name of its image of a release for the wanted system, without a digest."""
+    known = sorted(map(system_in_name, release.operating_systems))
     if options.system not in known:
         raise GaudiError(
             f"system (gaudi_image_system) is {options.system!r:.80}; release {release.version} has images for "
             f"{', '.join(known)}.",
             option="system",
         )
-    path = f"{release.version}/{options.system}/habanalabs/pytorch-installer-{release.pytorch}"
-    return f"{options.registry.rstrip('/')}/{path}:{release.package_version}"
+    return vendors_image(release, options.system, options.registry.rstrip("/"))
 
 
 def wanted_base(options: ImageOptions, release: Release, site: Site | None = None) -> Base:
@@ -117,25 +96,26 @@ def wanted_base(options: ImageOptions, release: Release, site: Site | None = Non
     if transport in ARCHIVES:
         return _archive(transport, path, options)
     option = "base_image (gaudi_image_base)"
-    text = options.base_image or vendors_image(options, release)
+    text = options.base_image or name_of_vendors(options, release)
     if options.base_digest and "@" not in text:
         text = f"{text}@{options.base_digest}"
     reference = parse_reference(text, option)
-    if reference.tag == "latest":
+    if reference.tag == LATEST:
         raise GaudiError(
-            f"{option} is {options.base_image!r:.120}: 'latest' is another image tomorrow, so no two builds would "
+            f"{option} is {options.base_image!r:.120}: {LATEST!r} is another image tomorrow, so no two builds would "
             "agree; give the release's tag and a digest.",
             option="base_image",
         )
+    name = reference.whole
     if not reference.digest:
         raise GaudiError(
-            f"The base image {text} has no digest, so it could be another one tomorrow; set base_digest "
-            f"(gaudi_image_base_digest) to the Digest that `skopeo inspect docker://{text}` prints, or base_image "
+            f"The base image {name} has no digest, so it could be another one tomorrow; set base_digest "
+            f"(gaudi_image_base_digest) to the Digest that `skopeo inspect docker://{name}` prints, or base_image "
             "(gaudi_image_base) to an archive.",
             option="base_digest",
         )
-    _refuse_other_release(text, release)
-    return Base(f"docker://{reference.pinned}", reference.pinned, text, reference.digest, reference.registry)
+    _refuse_other_release(name, release)
+    return Base(reference.source, reference.pinned, name, reference.digest, reference.host)
 
 
 def _archive(transport: str, path: str, options: ImageOptions) -> Base:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Iterator, Mapping, Sequence
 
+from .._containers.image_reference import host_alone
 from .._errors import GaudiError
 from .._node.commands import CommandResult, Run, last_line
 from .._node.json_file import parse_json
@@ -159,7 +160,7 @@ def transfer_refusal(verb: str, target: str, registry: str, done: CommandResult)
     """The sentence about an image that did not come or go."""
     said = last_line(done.stderr)
     where = f"Cannot {verb} {target}"
-    host = registry.partition(":")[0]
+    host = host_alone(registry)
     if _NO_TLS.search(done.stderr):
         return (
             f"{where}: {registry} has no TLS that this host trusts ({said}); give it a certificate, or name {host} in "

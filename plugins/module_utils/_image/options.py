@@ -9,13 +9,14 @@ import re
 from dataclasses import dataclass, field
 from typing import Mapping, Sequence
 
+from .._containers.image_reference import PART
+from .._containers.image_release import VENDORS_REGISTRY
 from .._errors import GaudiError
 from .._node.option_forms import check_package
 from .._node.secret_shapes import is_secret_name, without_shapes
 from .._node.urls import checked_url
 
-# The last part of a repository's name (OCI distribution specification).
-_NAME = re.compile(r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*")
+_NAME = re.compile(PART)
 _USER = re.compile(r"([0-9]{1,9})(?::([0-9]{1,9}))?")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # What buildah takes as a word of its own, or this image says itself.
@@ -39,7 +40,7 @@ class ImageOptions:
     code: str
     release: str
     release_overrides: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    registry: str = "vault.habana.ai/gaudi-docker"
+    registry: str = VENDORS_REGISTRY
     system: str = "ubuntu22.04"
     base_image: str = ""
     base_digest: str = ""
@@ -61,10 +62,6 @@ class ImageOptions:
     rebuild: bool = False
     directory: str = "/var/lib/gaudi3_scale/images"
     timeout: int = 7200
-
-    def is_plain(self, registry: str) -> bool:
-        """Whether that registry, with or without its port, is one that the operator named as without TLS."""
-        return registry.partition(":")[0].lower() in [host.lower() for host in self.plain_http_hosts]
 
 
 def check(options: ImageOptions) -> None:

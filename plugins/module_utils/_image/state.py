@@ -14,6 +14,7 @@ from typing import Callable, Mapping, Sequence
 
 from .._bundle.bundle_site import Site
 from .._containers.container_start import COUNT_ON_NODE, addresses
+from .._containers.image_reference import Reference, tls_words
 from .._errors import GaudiError
 from .._node.commands import Run, last_line
 from .._node.downloads import resume
@@ -23,7 +24,7 @@ from .._node.umask import readable_by_all
 from .._releases.lookup import Release, find_release
 from .._venv.private_files import write_private
 from . import build_log, containerfile, packages, proof, signature
-from .base import Base, Reference, parse_reference, wanted_base
+from .base import Base, parse_reference, wanted_base
 from .code_tree import CodeFile, code_digest, code_files, copy_code, program_refusal
 from .engine import Engine, Image, find_engine
 from .options import ImageOptions, check
@@ -61,7 +62,7 @@ class Wanted:
 
     @property
     def repository(self) -> str:
-        return self.push.repository if self.push else ""
+        return self.push.name if self.push else ""
 
     def place(self, ending: str) -> str:
         """A file of this image on the build host."""
@@ -262,7 +263,7 @@ def _registry_words(options: ImageOptions, registry: str) -> list[str]:
     if not registry:
         return []
     words = ["--authfile", options.authfile] if options.authfile else []
-    return [*words, "--tls-verify=false"] if options.is_plain(registry) else words
+    return [*words, *tls_words(registry, options.plain_http_hosts)]
 
 
 def labels_of(wanted: Wanted, before: packages.Contents, epoch: int) -> dict[str, str]:
@@ -334,7 +335,7 @@ def _finish(wanted: Wanted, engine: Engine, record: ImageRecord, steps: Sequence
         write_record(path, record)
     if PUSH in steps and wanted.push:
         target = f"{wanted.repository}:{wanted.release.package_version}-{wanted.short}"
-        registry = wanted.push.registry
+        registry = wanted.push.host
         file = Path(wanted.place(".digest"))
         digest = engine.push(record.image, target, registry, file, _registry_words(options, registry))
         record = replace(record, pushed={**record.pushed, wanted.repository: digest})

@@ -21,9 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .._containers.image_reference import REGISTRY, Reference, host_alone, tls_words
 from .._containers.image_unpack import CONFIGURATION, ROOT
 from .._errors import GaudiError
-from .._job.container.reference import REGISTRY, Reference, parse_pinned, tls_words
+from .._job.container.reference import parse_pinned
 from .._job.paths import STATE_DIRECTORY, JobPaths, known_jobs
 from .._node.account_directory import acting_as, give
 from .._node.commands import CommandResult, Run, last_line
@@ -125,7 +126,7 @@ def bring(options: ImageOptions, run: Run, *, check_mode: bool) -> dict[str, obj
 def _fetch(options: ImageOptions, directory: str, programs: str, run: Run) -> None:
     image, work = options.image, f"{directory}.new"
     install(programs, UNPACK)
-    tls = tls_words(image, options.plain_http_hosts, "--src-tls-verify")
+    tls = tls_words(image.host, options.plain_http_hosts, "--src-tls-verify")
     copy = ("skopeo", "copy", "--quiet", *tls, image.source, f"oci:{work}/layout:image")
     unpack = ("python3", "-I", "-S", program_path(programs, UNPACK), f"{work}/layout", f"{work}/image")
     try:
@@ -158,7 +159,7 @@ def _remove_unused(options: ImageOptions, place: str, directory: str, owner: pwd
 
 def _ask(options: ImageOptions, what: str, run: Run) -> str:
     image = options.image
-    words = ("skopeo", "inspect", what, *tls_words(image, options.plain_http_hosts), image.source)
+    words = ("skopeo", "inspect", what, *tls_words(image.host, options.plain_http_hosts), image.source)
     done = run_as_user(options.user, words, run, timeout=ASK_SECONDS, env=_own_places(options))
     if done.rc != 0:
         raise refusal(image, done, ASK_SECONDS)
@@ -186,7 +187,7 @@ def refusal(image: Reference, done: CommandResult, seconds: float) -> GaudiError
     if done.rc == 124:
         return GaudiError(f"image {image.shown} did not come within {seconds:g} s; see whether its registry answers.")
     if "gave HTTP response" in said or "look like a TLS" in said:
-        host = image.host.rpartition(":")[0] or image.host
+        host = host_alone(image.host)
         return GaudiError(
             f"image {image.shown} is in a registry without TLS, where anyone on the path can change what is "
             f"downloaded; use one with TLS, or name {host} in plain_http_hosts (gaudi_plain_http_hosts)."

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -26,7 +27,7 @@ from tests.s3_server import KEY, REGION, SECRET, S3Server
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = ROOT / "extensions" / "terraform"
-AWS, IBM = EXAMPLES / "aws_dl1" / "main.tf", EXAMPLES / "ibm_gaudi3" / "main.tf"
+AWS, IBM, NODES = (EXAMPLES / name / "main.tf" for name in ("aws_dl1", "ibm_gaudi3", "nodes"))
 PLUGINS = os.environ.get("GAUDI_TERRAFORM_PLUGINS", "")
 TERRAFORM = shutil.which("terraform")
 # moto instead of EC2. It has neither placement groups nor a call for detailed monitoring.
@@ -119,8 +120,18 @@ def test_only_the_type_with_the_cards_is_taken(example: dict[str, Any]) -> None:
 
 
 def test_nobody_but_the_operators_reaches_ssh(example: dict[str, Any], aws: dict[str, Any]) -> None:
-    assert "0.0.0.0/0" in str(variable(example, "operators")["validation"])
+    assert "0.0.0.0/0" in str(variable(example_of(NODES), "operators")["validation"])
+    (ssh,) = (
+        one for kinds in example["resource"] for rule in kinds.values() for name, one in rule.items() if name == "ssh"
+    )
+    assert ssh["for_each"] == "${module.nodes.operators}"
     assert resource(aws, "aws_instance")["metadata_options"][0]["http_tokens"] == "required"
+
+
+def test_both_are_given_to_what_checks_them(example: dict[str, Any]) -> None:
+    (module,) = (one["nodes"] for one in example["module"])
+    given = {name: value for name, value in module.items() if not name.startswith("__")}
+    assert given == {"source": "../nodes", "cluster_size": "${var.cluster_size}", "operators": "${var.operators}"}
 
 
 def test_ibm_s_regions_are_those_that_list_the_profile(ibm: dict[str, Any]) -> None:
@@ -145,18 +156,66 @@ def test_the_outputs_are_those_that_the_inventory_reads(example: dict[str, Any])
 
 
 @pytest.mark.skipif(not TERRAFORM, reason="no terraform")
-@pytest.mark.parametrize("file", [AWS, IBM], ids=lambda file: file.parent.name)
+@pytest.mark.parametrize("file", [AWS, IBM, NODES], ids=lambda file: file.parent.name)
 def test_it_is_written_as_terraform_writes_it(tmp_path: Path, file: Path) -> None:
     shutil.copy(file, tmp_path)
     ran(tmp_path, "fmt", "-check", "-diff")
 
 
+def tried(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    given = {**os.environ, "TF_CLI_CONFIG_FILE": os.devnull, "CHECKPOINT_DISABLE": "1", "TF_IN_AUTOMATION": "1"}
+    return subprocess.run(["terraform", *command], cwd=folder, env=given, capture_output=True, text=True, check=False)
+
+
 def ran(folder: Path, *command: str) -> str:
     """What Terraform prints."""
-    given = {**os.environ, "TF_CLI_CONFIG_FILE": os.devnull, "CHECKPOINT_DISABLE": "1", "TF_IN_AUTOMATION": "1"}
-    done = subprocess.run(["terraform", *command], cwd=folder, env=given, capture_output=True, text=True, check=False)
+    done = tried(folder, *command)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def copied(example: Path, directory: Path) -> Path:
+    """The directory of the example in a copy of all, as the handbook has it."""
+    ignored = shutil.ignore_patterns(".terraform*", "*.tfstate*")
+    return shutil.copytree(EXAMPLES, directory / "servers", ignore=ignored) / example.parent.name
+
+
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The shared module alone, which needs no provider."""
+    folder = copied(NODES, tmp_path_factory.mktemp("nodes"))
+    ran(folder, "init", "-input=false")
+    return folder
+
+
+def planned(cluster_size: float, operators: list[str]) -> list[str]:
+    given = {"cluster_size": str(cluster_size), "operators": json.dumps(operators)}
+    return ["plan", "-input=false", "-no-color", *(f"-var={name}={value}" for name, value in given.items())]
+
+
+@pytest.mark.skipif(not TERRAFORM, reason="no terraform")
+@pytest.mark.parametrize(
+    ("cluster_size", "operators", "said"),
+    [
+        (0, ["192.0.2.0/24"], "cluster_size has to be a whole number from 1 to 64."),
+        (65, ["192.0.2.0/24"], "cluster_size has to be a whole number from 1 to 64."),
+        (1.5, ["192.0.2.0/24"], "cluster_size has to be a whole number from 1 to 64."),
+        (2, [], "operators has to name networks, and not all of them."),
+        (2, ["192.0.2.0/24", "0.0.0.0/0"], "operators has to name networks, and not all of them."),
+    ],
+)
+def test_terraform_refuses_what_cannot_be_meant(
+    nodes: Path, cluster_size: float, operators: list[str], said: str
+) -> None:
+    done = tried(nodes, *planned(cluster_size, operators))
+    assert done.returncode == 1
+    assert said in done.stderr
+
+
+@pytest.mark.skipif(not TERRAFORM, reason="no terraform")
+def test_nodes_are_named_in_the_order_of_their_ranks(nodes: Path) -> None:
+    said = ran(nodes, *planned(12, ["192.0.2.0/24"]))
+    assert re.findall(r"gaudi-\d\d", said) == [f"gaudi-{number:02d}" for number in range(1, 13)]
 
 
 with_provider = pytest.mark.skipif(
@@ -166,9 +225,9 @@ with_provider = pytest.mark.skipif(
 
 @with_provider
 def test_terraform_takes_it(tmp_path: Path) -> None:
-    shutil.copy(AWS, tmp_path)
-    ran(tmp_path, "init", "-input=false", f"-plugin-dir={PLUGINS}")
-    ran(tmp_path, "validate")
+    folder = copied(AWS, tmp_path)
+    ran(folder, "init", "-input=false", f"-plugin-dir={PLUGINS}")
+    ran(folder, "validate")
 
 
 @pytest.fixture
@@ -195,14 +254,14 @@ def test_applied_to_moto_s_ec2_its_state_and_its_outputs_are_one_inventory(tmp_p
     vpc = client.create_vpc(CidrBlock="10.0.0.0/24")["Vpc"]["VpcId"]
     subnet = client.create_subnet(VpcId=vpc, CidrBlock="10.0.0.0/24")["Subnet"]["SubnetId"]
     client.create_key_pair(KeyName="operator")
-    shutil.copy(AWS, tmp_path)
-    (tmp_path / "moto_override.tf").write_text(OVERRIDE.format(region=REGION, key=KEY, secret=SECRET, url=ec2.url))
+    folder = copied(AWS, tmp_path)
+    (folder / "moto_override.tf").write_text(OVERRIDE.format(region=REGION, key=KEY, secret=SECRET, url=ec2.url))
     given = {"cluster_size": 2, "image": "ami-12c6146b", "subnet": subnet, "key": "operator"}
     given["operators"] = json.dumps(["192.0.2.0/24"])
-    ran(tmp_path, "init", "-input=false", f"-plugin-dir={PLUGINS}")
-    ran(tmp_path, "apply", "-input=false", "-auto-approve", *(f"-var={name}={value}" for name, value in given.items()))
+    ran(folder, "init", "-input=false", f"-plugin-dir={PLUGINS}")
+    ran(folder, "apply", "-input=false", "-auto-approve", *(f"-var={name}={value}" for name, value in given.items()))
 
-    outputs, state = (json.loads(ran(tmp_path, *command, "-json")) for command in (["output"], ["show"]))
+    outputs, state = (json.loads(ran(folder, *command, "-json")) for command in (["output"], ["show"]))
     by_outputs, by_state = (
         in_order(SOURCES["terraform"](document, "state.txt", "private", "gaudi"), "state.txt")
         for document in (outputs, state)

@@ -36,7 +36,8 @@ def check_container(
     if engine == MPIRUN:
         raise GaudiError(
             f"image is given with engine {MPIRUN}, which starts each rank alone, through ssh, and would need a server "
-            f"in every container; choose engine {TORCHRUN} or {SLURM}, which start a node's ranks in one container."
+            f"in every container; choose engine {TORCHRUN} or {SLURM} (gaudi_training_engine), which start a node's "
+            "ranks in one container, or leave image out."
         )
     if engine == SLURM and nodes == ANY:
         raise GaudiError(

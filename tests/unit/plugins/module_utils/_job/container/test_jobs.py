@@ -48,7 +48,10 @@ def test_a_job_with_an_image_is_checked_and_described():
     [
         ({"image": "registry.example.org/a:1"}, "which has no digest"),
         ({"image": ""}, "mounts is given without image"),
-        ({"engine": "mpirun", "mpi": MpiOptions()}, "would need a server in every container; choose engine torchrun"),
+        (
+            {"engine": "mpirun", "mpi": MpiOptions()},
+            "would need a server in every container; choose engine torchrun or slurm (gaudi_training_engine), which",
+        ),
         ({"engine": "slurm", "slurm": SlurmOptions(nodes="any")}, "slurm.nodes: any, and a node that Slurm takes"),
         ({"device": "cuda"}, "only Gaudi cards are passed on"),
         ({"command": ("-m", "gaudi3_scale.train", "--text", "/x")}, "for the built-in trainer"),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils._containers.image_reference import Reference
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.container.reference import (
-    Reference,
     parse_pinned,
     parse_reference,
-    tls_words,
 )
 
 DIGEST = f"sha256:{'0a' * 32}"
@@ -79,18 +78,3 @@ def test_a_job_has_a_digest():
     with pytest.raises(GaudiError, match="has no digest; give it as NAME@sha256:DIGEST"):
         parse_pinned(f"{NAME}:v1")
     assert parse_pinned(f"{NAME}:v1@{DIGEST}").pinned == f"{NAME}@{DIGEST}"
-
-
-@pytest.mark.parametrize(
-    ("hosts", "words"),
-    [
-        ([], ()),
-        (["other.example.org"], ()),
-        (["Registry.example.org"], ("--tls-verify=false",)),
-        (["registry.example.org:5000"], ("--tls-verify=false",)),
-        (["registry.example.org:443"], ()),
-    ],
-)
-def test_only_a_named_host_may_be_without_tls(hosts, words):
-    assert tls_words(parse_reference(f"{NAME}:v1"), hosts) == words
-    assert tls_words(parse_reference("oci-archive:/a.tar"), hosts) == ()

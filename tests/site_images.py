@@ -15,6 +15,9 @@ REGISTRY = "node1:5000"
 TEAM = f"{REGISTRY}/team"
 VENV = "/opt/gaudi3_scale/venv"
 ARCHIVE = "/shared/train.tar"
+# Where a node has what it fetched: of all accounts, and of the one that runs jobs.
+IMAGES_OF_NODE = "/var/lib/gaudi3_scale/images"
+STORE = f"{IMAGES_OF_NODE}/gaudi"
 # In the image, and on no node.
 MARK = "/etc/of-the-image"
 PACKAGES = "docker-registry skopeo podman crun"
@@ -55,7 +58,7 @@ def make_images() -> None:
     """All of them in the registry, and the first one in an archive that both nodes see."""
     for node in ("node1", "node2"):
         shell(node, INSTALL)
-        shell(node, "rm -rf /var/lib/gaudi3_scale/images")
+        shell(node, f"rm -rf {IMAGES_OF_NODE}")
     shell("node1", SERVE)
     shell("node1", ROOT)
     for name, (archive, options) in IMAGES.items():
