@@ -8,6 +8,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ def asked(directory: Path, environment: dict[str, str]) -> list[list[str]]:
     (directory / "sandbox.py").write_text(RECORDER)
     around = {name: value for name, value in os.environ.items() if not name.startswith("GAUDI_SANDBOX")}
     around |= {"MOLECULE_PROJECT_DIRECTORY": str(directory), "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")}
+    around |= {"ANSIBLE_PYTHON_INTERPRETER": sys.executable}
     command = ("ansible-playbook", "--inventory", "localhost,", str(CREATE))
     done = subprocess.run(command, cwd=ROOT, env=around | environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
