@@ -147,9 +147,14 @@ def processes(node: str, name: str) -> dict[int, str]:
     }
 
 
+def ranks_of(node: str, name: str, script: str = TRAINEE) -> list[int]:
+    """The processes of the node's ranks, which run ``script``."""
+    return [number for number, command in processes(node, name).items() if f" -u {script}" in command]
+
+
 def rank_of(node: str, name: str, script: str = TRAINEE) -> int:
-    """The process of the node's one rank, which runs ``script``."""
-    (found,) = [number for number, command in processes(node, name).items() if f" -u {script}" in command]
+    """The process of the node's one rank."""
+    (found,) = ranks_of(node, name, script)
     return found
 
 
