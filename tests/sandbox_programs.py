@@ -116,7 +116,7 @@ def lose_a_rank(
         gaudi_training_environment={"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
         **further,
     )
-    rank = wait_for(f"the rank of {program.name}", lambda: _rank(following, directory, hosts[-1], program))
+    (rank,) = wait_for(f"the rank of {program.name}", lambda: _ranks(following, directory, hosts[-1], program))
     # Both wait on the nodes: on a busy machine a command into one takes longer to begin than a program to end.
     with _killing(hosts[-1], rank) as kill:
         there = f"ls {program.directory}/{program.checkpoint} >/dev/null 2>&1"
@@ -132,10 +132,9 @@ def lose_a_rank(
     return Ended(hosts[0], float(shown) - killed, exit_code, screen(directory), page.read_text(encoding="utf-8"))
 
 
-def _rank(following: subprocess.Popen[str], directory: Path, node: str, program: Program) -> int | None:
+def _ranks(following: subprocess.Popen[str], directory: Path, node: str, program: Program) -> list[int]:
     assert following.poll() is None, screen(directory)
-    ranks = ranks_of(node, program.name, program.path)
-    return ranks[0] if ranks else None
+    return ranks_of(node, program.name, program.path)
 
 
 @contextmanager
