@@ -53,7 +53,7 @@ def test_a_model_without_a_record_and_a_damaged_one_are_refused(export):
     ("wrong", "sentence"),
     [
         ({"facts": {"step": "many"}}, "cannot be converted to an int"),
-        ({"facts": {"colour": "red"}}, "versions."),
+        ({"facts": {"hue": "red"}}, "versions."),
         ({"registry": "models"}, "."),
     ],
 )
