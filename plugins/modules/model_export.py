@@ -34,7 +34,8 @@ options:
 attributes:
   check_mode:
     support: partial
-    description: Reads no checkpoint, and reports a change.
+    description: Can run in check mode.
+    details: Reads no checkpoint, and reports a change.
   diff_mode:
     support: none
     description: There is no diff of weights.

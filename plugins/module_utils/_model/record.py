@@ -110,7 +110,8 @@ def parse(text: bytes) -> Record:
         fault = path_fault(path)
         if fault or path in (RECORD, SIGNATURE):
             raise ValueError(f"{path[:200]!r}: {fault or 'it is a file of the registry'}")
-        if type(one.bytes) is not int or not isinstance(one.sha256, str) or not is_whole_version(one.sha256):
+        is_number = isinstance(one.bytes, int) and not isinstance(one.bytes, bool)
+        if not is_number or not isinstance(one.sha256, str) or not is_whole_version(one.sha256):
             raise ValueError(f"{path}: it has no size or no SHA-256")
     if record.text() != text:
         raise ValueError("it is not written as a record is")

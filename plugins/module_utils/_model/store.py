@@ -20,35 +20,27 @@ class Store(Protocol):
 
     def address(self, key: str) -> str:
         """How an operator names it."""
-        ...
 
     def names(self, folder: str) -> list[str]:
         """What lies directly in a folder, in order; nothing where there is none."""
-        ...
 
     def below(self, folder: str) -> list[str]:
         """The paths of all files below a folder, relative to it, in order."""
-        ...
 
     def read(self, key: str, most: int) -> bytes | None:
         """All of it; None where it is not there."""
-        ...
 
     def opened(self, key: str) -> AbstractContextManager[BinaryIO]:
         """To read it from its beginning to its end."""
-        ...
 
     def create(self, key: str, content: bytes) -> bool:
         """Write it as a whole, unless it is there: False then. Of many who try at once one has True."""
-        ...
 
     def put(self, key: str, stream: Digesting) -> None:
         """Write it as a whole, also over what is there."""
-        ...
 
     def remove(self, key: str) -> None:
         """It may be gone already."""
-        ...
 
 
 def key_of(fingerprint: str) -> str:

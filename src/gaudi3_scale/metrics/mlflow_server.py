@@ -82,12 +82,13 @@ class MlflowServer:
             raise
 
 
-def server_of(environment: Mapping[str, str] = os.environ) -> MlflowServer:
+def server_of(environment: Mapping[str, str] | None = None) -> MlflowServer:
     """The server of the environment. GaudiError where it names none, or a file with certificates that is not there."""
-    fault = uri_fault(environment)
+    chosen = os.environ if environment is None else environment
+    fault = uri_fault(chosen)
     if fault:
         raise GaudiError(fault)
     try:
-        return MlflowServer(environment)
+        return MlflowServer(chosen)
     except OSError as error:
         raise GaudiError(f"MLFLOW_TRACKING_SERVER_CERT_PATH cannot be read ({error.strerror or error}).") from error
