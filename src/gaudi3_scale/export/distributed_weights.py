@@ -22,6 +22,7 @@ from gaudi3_scale.checkpoints.metadata import read_metadata
 from gaudi3_scale.checkpoints.writer import METADATA
 from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.export.weights import TensorInfo, Weights
+from gaudi3_scale.models.hugging_face import first_line
 
 
 class DistributedWeights(Weights):
@@ -65,8 +66,7 @@ class DistributedWeights(Weights):
         except (CheckpointException, OSError, RuntimeError, ValueError, EOFError) as error:
             failures = getattr(error, "failures", {})
             cause = next(iter(failures.values()))[0] if failures else error
-            first = (str(cause).strip().splitlines() or [type(cause).__name__])[0].rstrip(".")
-            raise GaudiError(f"{self.where} cannot be read: {first}; export another checkpoint.") from error
+            raise GaudiError(f"{self.where} cannot be read: {first_line(cause)}; export another checkpoint.") from error
         return state
 
     def _require_whole(self, name: str, about: TensorStorageMetadata) -> None:

@@ -13,6 +13,7 @@ from torch import nn
 
 from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.export.architecture import Architecture, Origin, shapes_of, without_weights
+from gaudi3_scale.models.hugging_face import first_line
 
 CONFIG = "config.json"
 _OLD_BUFFER = r"rotary_emb\.inv_freq$"
@@ -72,10 +73,6 @@ def skeleton(directory: Path, config: Any) -> nn.Module:
             f"{directory}: transformers cannot make a causal language model of it: {first_line(error)}."
         ) from error
     return model.eval()
-
-
-def first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
 
 
 def _is_renamed(model: Any) -> bool:

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from gaudi3_scale.core._errors import GaudiError
+from gaudi3_scale.models.hugging_face import first_line
 
 WINDOWS, LENGTH = 2, 64
 Read = Callable[[str], torch.Tensor]
@@ -31,9 +32,9 @@ def logits_of(model: nn.Module, read: Read, windows: torch.Tensor, dtype: torch.
         with torch.inference_mode(), _filled(model, read, dtype):
             output = model(windows)
     except (RuntimeError, NotImplementedError, ValueError, TypeError) as error:
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
         raise GaudiError(
-            f"{named} cannot be run module by module, so nothing shows that it is the one that was trained: {first}."
+            f"{named} cannot be run module by module, so nothing shows that it is the one that was trained: "
+            f"{first_line(error)}."
         ) from error
     logits: torch.Tensor = getattr(output, "logits", output)
     if not bool(torch.isfinite(logits).all()):

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from gaudi3_scale import __version__
-from gaudi3_scale.checkpoints.files import record_of
+from gaudi3_scale.checkpoints.files import record_of, sync
 from gaudi3_scale.checkpoints.manifest import FileRecord
 from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.data.tokenizers import BYTES, FILE
@@ -289,17 +289,9 @@ def _about(
 def _put_in_place(work: Path, directory: Path) -> None:
     (work / STATE).unlink()
     for path in [*work.iterdir(), work]:
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        sync(path)
     try:
         work.rename(directory)
     except OSError as error:
         raise GaudiError(f"{directory} has come to be there meanwhile; move it away, and export again.") from error
-    handle = os.open(directory.parent, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    sync(directory.parent)

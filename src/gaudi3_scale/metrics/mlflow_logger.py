@@ -174,7 +174,7 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write("usage: python -m gaudi3_scale.metrics.mlflow_logger JOB_DIR\n")
         return 2
     try:
-        server = server_of()
+        server = server_of(os.environ)
         paths = spool.earlier(Path(arguments[0]) / DIRECTORY)
         sent = sum(send_finished(path, server) for path in paths)
     except GaudiError as error:

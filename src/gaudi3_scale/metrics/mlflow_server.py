@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any, Mapping, Sequence
 from urllib.parse import quote
 
@@ -82,13 +81,12 @@ class MlflowServer:
             raise
 
 
-def server_of(environment: Mapping[str, str] | None = None) -> MlflowServer:
+def server_of(environment: Mapping[str, str]) -> MlflowServer:
     """The server of the environment. GaudiError where it names none, or a file with certificates that is not there."""
-    chosen = os.environ if environment is None else environment
-    fault = uri_fault(chosen)
+    fault = uri_fault(environment)
     if fault:
         raise GaudiError(fault)
     try:
-        return MlflowServer(chosen)
+        return MlflowServer(environment)
     except OSError as error:
         raise GaudiError(f"MLFLOW_TRACKING_SERVER_CERT_PATH cannot be read ({error.strerror or error}).") from error
