@@ -90,6 +90,9 @@ class MlflowStub:
             assert len(body["metrics"]) <= 1000
             self.points[body["run_id"]] |= {tuple(sorted(metric.items())) for metric in body["metrics"]}
             return 200, {}
+        if path == "runs/delete":
+            del self.runs[body["run_id"]], self.points[body["run_id"]]
+            return 200, {}
         if path == "runs/update":
             self.runs[body["run_id"]]["status"] = body["status"]
             return 200, {}

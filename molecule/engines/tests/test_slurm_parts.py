@@ -16,6 +16,7 @@ import pytest
 from testinfra.host import Host
 
 from tests.sandbox_nodes import Played
+from tests.slurm_gres import wait_for_files
 
 from .jobs import play, until
 
@@ -95,15 +96,8 @@ def started(controller: Host) -> str:
     return controller.run("scontrol --oneliner show nodes | grep -o 'SlurmdStartTime=[0-9][^ ]*' | sort").stdout
 
 
-def told(controller: Host) -> int:
-    """Of how many nodes Slurm knows the cards' files: it then shows which of them are in use."""
-    lines = controller.run("scontrol --oneliner --details show nodes").stdout.splitlines()
-    return sum("(IDX:" in line for line in lines)
-
-
-def configure(controller: Host, nodes: dict[str, Host], command: str, files: int) -> None:
-    """Change gres.conf everywhere by a command; returns when every node has registered with it and is idle, and at
-    least so many nodes have told their cards' files."""
+def configure(controller: Host, nodes: dict[str, Host], command: str) -> None:
+    """Change gres.conf everywhere by a command; returns when every node has registered with it and is idle."""
     before = started(controller)
     for host in nodes.values():
         host.check_output(command)
@@ -116,7 +110,7 @@ def configure(controller: Host, nodes: dict[str, Host], command: str, files: int
     def are_new() -> str:
         now = started(controller).splitlines()
         states = controller.run("sinfo --noheader --Node --format=%T").stdout.split()
-        are_there = states == ["idle"] * len(nodes) and len(now) == len(nodes) and told(controller) >= files
+        are_there = states == ["idle"] * len(nodes) and len(now) == len(nodes)
         return "new" if are_there and not {*before.splitlines()} & {*now} else f"{states} {now}"
 
     # A machine at a load of 30 took longer than 90 s for one node.
@@ -130,14 +124,15 @@ def shared(nodes: dict[str, Host], controller: Host) -> Iterator[Host]:
     files = f"mkdir -p {FILES} && for n in $(seq 0 {CARDS - 1}); do ln -sfn /dev/null {FILES}/accel$n; done"
     line = f"NodeName={names} Name=hpu File={FILES}/accel[0-{CARDS - 1}]"
     nodes[NODE].check_output(f"cat > {SCRIPT} <<'END'{PROGRAM}END")
-    configure(controller, nodes, f"{files} && cp {GRES} {GRES}.counted && echo '{line}' > {GRES}", len(nodes))
+    configure(controller, nodes, f"{files} && cp {GRES} {GRES}.counted && echo '{line}' > {GRES}")
+    wait_for_files(controller, NODE, "hpu", 300)
     try:
         yield nodes[NODE]
     finally:
         # Where a test has failed, its jobs would end as their node leaves.
         controller.check_output("scancel --user=gaudi")
         until(lambda: controller.check_output("squeue --noheader"), lambda said: not said)
-        configure(controller, nodes, f"mv {GRES}.counted {GRES} && rm -rf {FILES}", 0)
+        configure(controller, nodes, f"mv {GRES}.counted {GRES} && rm -rf {FILES}")
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from testinfra.host import Host
 
 from sandbox import cluster
 from tests.sandbox_nodes import SANDBOX, hosts, run
+from tests.slurm_gres import wait_for_files
 
 from .daemons import restart
 
@@ -66,8 +67,8 @@ def nodes() -> dict[str, Host]:
     return hosts()
 
 
-def shown(controller: Host, node: str, around: str = AROUND, options: str = "") -> str:
-    return controller.run(f"{around} scontrol --oneliner {options}show node {node}").stdout
+def shown(controller: Host, node: str, around: str = AROUND) -> str:
+    return controller.run(f"{around} scontrol --oneliner show node {node}").stdout
 
 
 def started(controller: Host, node: str) -> str:
@@ -75,9 +76,9 @@ def started(controller: Host, node: str) -> str:
     return "".join(re.findall(r"SlurmdStartTime=([0-9]\S*)", shown(controller, node)))
 
 
-def wait_for(controller: Host, node: str, words: str, around: str = AROUND, options: str = "") -> str:
+def wait_for(controller: Host, node: str, words: str, around: str = AROUND) -> str:
     deadline = time.monotonic() + LATEST_SECONDS
-    while words not in (found := shown(controller, node, around, options)):
+    while words not in (found := shown(controller, node, around)):
         assert time.monotonic() < deadline, found
         time.sleep(1)
     return found
@@ -173,8 +174,8 @@ def test_a_job_of_fewer_cards_takes_the_modules_behind_its_devices(site: Host, n
     while started(site, "node2") in (before, ""):
         assert time.monotonic() < deadline, shown(site, "node2")
         time.sleep(1)
-    # Nor does it say of a job which of them it has: a node that is there may have told the number alone by now.
-    wait_for(site, "node2", "(IDX:", options="--details ")
+    # A node that is there may have told the number of its cards alone by now.
+    wait_for_files(site, "node2", "gaudi", LATEST_SECONDS, AROUND)
     wait_for(site, "node2", "IDLE")
     places = [f"{KERNEL}/sys/class/accel/accel{device}/device/module_id" for device in range(4)]
     known = [nodes["node2"].check_output(f"cat {place}") for place in places]

@@ -119,7 +119,7 @@ def send(points: spool.Reader, server: MlflowServer) -> bool:
         server.log(run, [metric for line in piece.lines for metric in _metrics(line)])
         last = piece.lines[-1]
         if spool.END in last:
-            server.end(run, last[spool.END], last["time"])
+            server.end(run, points.id, last[spool.END], last["time"])
             points.set_sent(piece.end)
             points.remove()
             return True
@@ -133,7 +133,7 @@ def send_finished(path: Path, server: MlflowServer) -> bool:
             return False
         points = spool.Reader(path)
         if not send(points, server):
-            server.end(_run_of(points, server, []), FAILED, int(path.stat().st_mtime * 1000))
+            server.end(_run_of(points, server, []), points.id, FAILED, int(path.stat().st_mtime * 1000))
             points.remove()
         return True
 

@@ -39,10 +39,9 @@ class MlflowServer:
     def run_of(self, spool: str, job: str, began_ms: int) -> str:
         """The id of the run with these points, which is made where it is not there yet."""
         experiment = self._experiment_id()
-        wanted = {"experiment_ids": [experiment], "filter": f"tags.`{SPOOL_TAG}` = '{spool}'", "max_results": 1}
-        found = self._call("runs/search", wanted).get("runs") or []
+        found = self._runs_of(spool, experiment)
         if found:
-            return str(found[0]["info"]["run_id"])
+            return found[0]
         tags = {SPOOL_TAG: spool, "gaudi3_scale.job": job, "mlflow.source.name": "gaudi3_scale.train"}
         made = self._call(
             "runs/create",
@@ -60,9 +59,20 @@ class MlflowServer:
         for start in range(0, len(metrics), MOST_VALUES):
             self._call("runs/log-batch", {"run_id": run, "metrics": list(metrics[start : start + MOST_VALUES])})
 
-    def end(self, run: str, status: str, ended_ms: int) -> None:
-        """FINISHED, FAILED or KILLED."""
+    def end(self, run: str, spool: str, status: str, ended_ms: int) -> None:
+        """FINISHED, FAILED or KILLED; and no other run of the same points is left.
+
+        A server that was stopped, not killed, makes what it was asked for when it goes on: a run whose creation had
+        gone unanswered, beside the one that was asked for again. Only one of them ever gets points.
+        """
+        for other in self._runs_of(spool, self._experiment_id()):
+            if other != run:
+                self._call("runs/delete", {"run_id": other})
         self._call("runs/update", {"run_id": run, "status": status, "end_time": ended_ms})
+
+    def _runs_of(self, spool: str, experiment: str) -> list[str]:
+        wanted = {"experiment_ids": [experiment], "filter": f"tags.`{SPOOL_TAG}` = '{spool}'", "max_results": 10}
+        return [str(run["info"]["run_id"]) for run in self._call("runs/search", wanted).get("runs") or []]
 
     def _experiment_id(self) -> str:
         query = quote(self._experiment, safe="")

@@ -20,7 +20,7 @@ from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.core._model.mlflow_rest import ServerDownError, ServerRefusedError
 from gaudi3_scale.metrics import mlflow_logger
 from gaudi3_scale.metrics.mlflow_logger import DIRECTORY, MlflowLogger, main, send, send_finished
-from gaudi3_scale.metrics.mlflow_server import MlflowServer, server_of
+from gaudi3_scale.metrics.mlflow_server import SPOOL_TAG, MlflowServer, server_of
 from gaudi3_scale.metrics.spool import Reader, earlier
 from mlflow_stub import MlflowStub
 
@@ -332,8 +332,17 @@ def runs_of(url):
         return {run["info"]["run_id"]: run["info"]["status"] for run in json.load(answer).get("runs", [])}
 
 
+def late_run(url, spool):
+    """What a server makes of a request that nobody waits for any more."""
+    tags = [{"key": SPOOL_TAG, "value": spool}]
+    body = json.dumps({"experiment_id": "1", "run_name": "llama", "tags": tags}).encode()
+    request = urllib.request.Request(f"{url}/api/2.0/mlflow/runs/create", body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=20) as answer:
+        return json.load(answer)["run"]["info"]["run_id"]
+
+
 @needs_mlflow
-def test_real_mlflow_keeps_the_same_batch_once(real, tmp_path):
+def test_real_mlflow_keeps_a_batch_and_a_run_once(real, tmp_path):
     url, _started, _start = real
     server = MlflowServer({"MLFLOW_TRACKING_URI": url})
     run = server.run_of("spool", "llama", 1000)
@@ -343,7 +352,9 @@ def test_real_mlflow_keeps_the_same_batch_once(real, tmp_path):
         server.log(run, batch)
     server.log(run, [{"key": "lr", "value": "NaN", "timestamp": 1, "step": 1}])
     assert sorted(history(url, run)) == list(range(1500))
-    server.end(run, "FINISHED", 2000)
+    twin = late_run(url, "spool")
+    assert set(runs_of(url)) == {run, twin}
+    server.end(run, "spool", "FINISHED", 2000)
     assert runs_of(url) == {run: "FINISHED"}
 
 
