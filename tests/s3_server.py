@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import boto3
+import pytest
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from moto.server import MotoRequestHandler
 from werkzeug.serving import make_server
@@ -38,6 +39,11 @@ class S3Server:
             "AWS_DEFAULT_REGION": REGION,
         }
 
+    def put_into(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Let boto3 find it in this process."""
+        for name, value in self.environment().items():
+            monkeypatch.setenv(name, value)
+
     def names(self, bucket: str) -> list[str]:
         pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=bucket)
         return [entry["Key"] for page in pages for entry in page.get("Contents", [])]
@@ -60,3 +66,16 @@ class S3Server:
             return [b"<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>"]
         answer: Iterable[bytes] = self._serve(environment, start_response)
         return answer
+
+
+@contextmanager
+def bucket_served(name: str) -> Iterator[S3Server]:
+    """A server with one empty bucket; moto keeps what it has for all servers of a process."""
+    server = S3Server("127.0.0.1")
+    try:
+        server.client.create_bucket(Bucket=name)
+        for key in server.names(name):
+            server.client.delete_object(Bucket=name, Key=key)
+        yield server
+    finally:
+        server.close()

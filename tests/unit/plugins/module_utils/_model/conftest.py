@@ -7,7 +7,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._model import bucket
 from ansible_collections.gaudi3.scale.plugins.module_utils._model.registry import open_store
 from ansible_collections.gaudi3.scale.plugins.module_utils._model.state import ModelOptions
 
-from tests.s3_server import S3Server
+from tests.s3_server import bucket_served
 
 FILES = {
     "model-00001-of-00002.safetensors": bytes(range(256)) * 40,
@@ -29,16 +29,10 @@ def exported(tmp_path):
 
 @pytest.fixture
 def s3(monkeypatch):
-    server = S3Server("127.0.0.1")
-    server.client.create_bucket(Bucket="models")
-    # moto keeps what it has for all servers of a process.
-    for name in server.names("models"):
-        server.client.delete_object(Bucket="models", Key=name)
-    for name, value in server.environment().items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(bucket, "ATTEMPTS", 1)
-    yield server
-    server.close()
+    with bucket_served("models") as server:
+        server.put_into(monkeypatch)
+        monkeypatch.setattr(bucket, "ATTEMPTS", 1)
+        yield server
 
 
 @pytest.fixture(params=["directory", "bucket"])
