@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from testinfra.host import Host
 
+from tests.sandbox_jobs import KERNEL, OPENS_ITS_CARD
 from tests.sandbox_nodes import Played
 from tests.slurm_gres import wait_for_files
 
@@ -22,18 +23,14 @@ from .jobs import play, until
 
 NODE = "node2"
 CARDS, HALF = 8, 4
-KERNEL = "/var/lib/gaudi_simulator/kernel"
 GRES = "/etc/slurm/gres.conf"
 # For Slurm any device file counts, and a container may make none.
 FILES = "/var/tmp/cards"
 SCRIPT = "/var/tmp/engines/part.py"
 # Each rank keeps its process and its last step in a file that is named after its module.
 PROGRAM = f"""
-import glob, os, pathlib, signal, time
-module = os.environ["HABANA_VISIBLE_MODULES"].split(",")[int(os.environ["LOCAL_RANK"])]
-files = glob.glob("{KERNEL}/sys/class/accel/accel*/device/module_id")
-(device,) = [path.split("/")[-3] for path in files if open(path).read().strip() == module]
-card = open("{KERNEL}/dev/accel/" + device, "rb")
+{OPENS_ITS_CARD}
+import pathlib, signal, time
 ended = []
 signal.signal(signal.SIGTERM, lambda *_: ended.append(True))
 place = pathlib.Path("/var/tmp/engines", os.environ["GAUDI3_SCALE_JOB"])

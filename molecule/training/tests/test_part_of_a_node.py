@@ -15,18 +15,13 @@ from pathlib import Path
 import pytest
 from testinfra.host import Host
 
+from tests.sandbox_jobs import OPENS_ITS_CARD
 from tests.sandbox_nodes import Played
 
 NODE = "node1"
-ROOT = "/var/lib/gaudi_simulator/kernel"
 SCRIPT = "/var/tmp/part.py"
-# A rank takes the card whose module id its place in the list says.
-PROGRAM = f"""
-import glob, os, time
-module = os.environ["HABANA_VISIBLE_MODULES"].split(",")[int(os.environ["LOCAL_RANK"])]
-files = glob.glob("{ROOT}/sys/class/accel/accel*/device/module_id")
-(device,) = [path.split("/")[-3] for path in files if open(path).read().strip() == module]
-card = open("{ROOT}/dev/accel/" + device, "rb")
+PROGRAM = f"""{OPENS_ITS_CARD}
+import time
 print("has", module, flush=True)
 time.sleep(600)
 """
