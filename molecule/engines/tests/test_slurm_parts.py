@@ -100,9 +100,10 @@ def configure(controller: Host, nodes: dict[str, Host], command: str) -> None:
         host.check_output(command)
     # Times are in whole seconds.
     time.sleep(1.1)
-    controller.check_output("systemctl restart slurmctld")
+    # The controller last: it takes no files for as many cards as it has heard of already (Slurm 22.05).
     for host in nodes.values():
         host.check_output("systemctl restart slurmd")
+    controller.check_output("systemctl restart slurmctld")
 
     def are_new() -> str:
         now = started(controller).splitlines()
