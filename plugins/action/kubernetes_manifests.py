@@ -13,6 +13,7 @@ from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.loader import lookup_loader
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._serving.instance import INSTANCE_OPTIONS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._kubernetes.render import Manifest, render
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._kubernetes.site_variables import DESCRIBING, refuse_unseen
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._kubernetes.wanted import DEVICE_PLUGIN, DRA, JOB
@@ -45,6 +46,12 @@ FLAGS: dict[str, dict[str, Any]] = {
     "recipe_cache_size": {"type": "int", "default": 8192},
     "strict": {"type": "bool", "default": False},
 }
+SERVING: dict[str, dict[str, Any]] = {
+    "engine_version": {"type": "str", "default": ""},
+    "accept_holes": {"type": "list", "elements": "str", "default": []},
+    "drain_timeout": {"type": "int", "default": 120},
+    "ready_timeout": {"type": "int", "default": 7200},
+}
 VOLUME: dict[str, dict[str, Any]] = {
     "claim": {"type": "str", "required": True},
     "path": {"type": "str", "required": True},
@@ -52,7 +59,9 @@ VOLUME: dict[str, dict[str, Any]] = {
 }
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "name": {"type": "str", "required": True},
-    "job": {"type": "dict", "required": True},
+    "job": {"type": "dict", "default": {}},
+    "instances": {"type": "list", "elements": "dict", "options": INSTANCE_OPTIONS, "default": []},
+    "serving": {"type": "dict", "options": SERVING, "apply_defaults": True},
     "max_restarts": {"type": "int", "default": 3},
     "only_on_hosts": {"type": "dict", "default": {}},
     "flags": {"type": "dict", "options": FLAGS, "apply_defaults": True},
@@ -104,7 +113,7 @@ class ActionModule(NodeModule):
         path = kept.address(name)
         verb = ("would be written" if self._task.check_mode else "written") if is_new else "unchanged"
         found = ", ".join(one["kind"] for one in manifest.objects)
-        show(f"{path}: {verb} ({found}; {options['nodes']} pods). To start it: kubectl apply -f {path}")
+        show(f"{path}: {verb} ({found}; {pods(manifest, options)} pods). To start it: kubectl apply -f {path}")
         headers = {"before_header": path, "after_header": path}
         diff = [{**headers, "before": before or "", "after": manifest.text}] if is_new else []
         return {
@@ -128,6 +137,12 @@ class ActionModule(NodeModule):
         hosts = names.run([pattern], variables=variables)
         raw: Mapping[str, Any] = variables["hostvars"][hosts[0]] if hosts else {}
         return {name: raw[name] for name in DESCRIBING if name in raw}
+
+
+def pods(manifest: Manifest, options: Mapping[str, Any]) -> int:
+    """How many are to run; of each instance that serves there is one at least."""
+    served = sum(one["spec"]["replicas"] for one in manifest.objects if one["kind"] == "Deployment")
+    return served or int(options["nodes"])
 
 
 def described(job: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,17 +6,17 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kubernetes_manifests
-short_description: Write a training job as Kubernetes manifests
+short_description: Write a training job or instances that serve as Kubernetes manifests
 version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Writes the objects of one job to one file - a ConfigMap with the flags, and an indexed Job with its Service, a
-    JobSet, or a TrainJob with its runtime. Applies nothing.
+    JobSet, or a TrainJob with its runtime - or the Deployments and Services of instances that serve. Applies nothing.
   - Fails before it writes anything if the objects could not run, or if the job has options that pods do not have.
   - Runs on the controller.
 options:
   name:
-    description: Name of the job and its objects.
+    description: Name of the job and its objects, and of the file.
     type: str
     required: true
   job:
@@ -24,7 +24,84 @@ options:
       - Options of a launch, as O(gaudi3.scale.training_job_launch#module:options). Those that pods do not have are
         ignored.
     type: dict
-    required: true
+    default: {}
+  instances:
+    description:
+      - Instances that serve, as O(gaudi3.scale.model_serving#module:instances), for O(kind=deployment).
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      name:
+        description: Name of the instance, of lower-case letters, digits and dashes.
+        type: str
+        required: true
+      model:
+        description:
+          - Model of the registry with an alias or version (V(llama-support@production)), or the absolute path of an
+            exported directory.
+        type: str
+        required: true
+      cards:
+        description: Number of cards, among which the model is split. The node chooses which.
+        type: int
+        default: 0
+      modules:
+        description: Module ids of the cards, instead of C(cards).
+        type: list
+        elements: int
+        default: []
+      port:
+        description: Port on which it answers.
+        type: int
+        required: true
+      address:
+        description:
+          - Address of the node on which it answers. Any other than a loopback address needs a key and a
+            certificate, and is ignored in pods.
+        type: str
+        default: 127.0.0.1
+      max_model_len:
+        description: "Most tokens of a prompt and its answer together. 0: as many as the model can."
+        type: int
+        default: 0
+      max_num_seqs:
+        description: "Requests that are computed at the same time. 0: as many as the cards' memory has room for."
+        type: int
+        default: 0
+      skip_warm_up:
+        description: Whether graphs are compiled when requests need them, which then wait. For tests only.
+        type: bool
+        default: false
+      flags:
+        description: Further options of C(vllm serve), by their names without dashes.
+        type: dict
+        default: {}
+      environment:
+        description: Further variables of the engine.
+        type: dict
+        default: {}
+  serving:
+    description: What all instances share, as options of the module M(gaudi3.scale.model_serving).
+    type: dict
+    suboptions:
+      engine_version:
+        description: "Version of vLLM and its plug-in. Empty: the newest that was tested with O(release)."
+        type: str
+        default: ""
+      accept_holes:
+        description: Known holes of the engine's version that the site accepts, by name.
+        type: list
+        elements: str
+        default: []
+      drain_timeout:
+        description: Seconds that requests get to end when a pod is stopped.
+        type: int
+        default: 120
+      ready_timeout:
+        description: Seconds that a pod may take from its start to its first answer.
+        type: int
+        default: 7200
   max_restarts:
     description: Maximum number of restarts after failures.
     type: int
@@ -78,7 +155,7 @@ options:
     type: int
     default: 8
   kind:
-    description: V(job), V(jobset) or V(trainjob).
+    description: V(job), V(jobset) or V(trainjob) for a training, V(deployment) for instances that serve.
     type: str
     default: job
   version:

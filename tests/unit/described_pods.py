@@ -21,6 +21,14 @@ FLAGS = {
     "recipe_cache_size": 8192,
     "strict": False,
 }
+INSTANCE = {
+    "name": "chat",
+    "model": "/models/llama",
+    "cards": 4,
+    "port": 8000,
+    "max_model_len": 4352,
+    "max_num_seqs": 64,
+}
 LAUNCH = {
     "command": ["/srv/train.py", "--learning-rate", "1e-4"],
     "environment": {"NCCL_DEBUG": "INFO"},
@@ -57,5 +65,14 @@ def described_pods(job: dict[str, Any] | None = None, flags: dict[str, Any] | No
         "tolerations": [],
         "queue": "",
         "security_context": {},
+        "instances": [],
+        "serving": {"engine_version": "", "accept_holes": [], "drain_timeout": 120, "ready_timeout": 7200},
     }
     return {**options, **changes, "job": {**LAUNCH, **(job or {})}, "flags": {**FLAGS, **(flags or {})}}
+
+
+def described_instances(**changes: Any) -> Any:
+    """An instance that serves from a claim with models, in two pods."""
+    models = {"claim": "models", "path": "/models", "read_only": True}
+    served = {"kind": "deployment", "name": "serving", "instances": [INSTANCE], "secrets": ["key"], "volumes": [models]}
+    return described_pods(**{**served, **changes})

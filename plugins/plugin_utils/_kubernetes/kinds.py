@@ -23,6 +23,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._kubernetes.wanted im
     JOB,
     JOBSET,
     NODE,
+    Pods,
     Wanted,
     pod_names,
 )
@@ -39,31 +40,36 @@ _FIRST_PER_INDEX = (1, 29)
 def objects(wanted: Wanted) -> list[Object]:
     """All objects in the order in which they are created."""
     kinds = {JOB: _job, JOBSET: _jobset}
-    shared = [_flags(wanted), *([_claim(wanted)] if wanted.pods.cards_from == DRA else [])]
+    name, pods = wanted.name, wanted.pods
+    shared = [_flags(wanted), *([claim(name, pods, wanted.job.processes_per_node)] if pods.cards_from == DRA else [])]
     return [*shared, *kinds.get(wanted.pods.kind, _trainjob)(wanted)]
 
 
+def metadata(of: str, pods: Pods, name: str = "", queued: bool = False) -> Object:
+    """Of an object of the job or instance ``of``, whose own name it has unless it has another."""
+    labels = {"app.kubernetes.io/name": of, "app.kubernetes.io/managed-by": "gaudi3.scale"}
+    if queued and pods.queue:
+        labels[QUEUE] = pods.queue
+    namespace = {"namespace": pods.namespace} if pods.namespace else {}
+    return {"name": name or of, **namespace, "labels": labels}
+
+
 def _metadata(wanted: Wanted, name: str = "", queued: bool = False) -> Object:
-    labels = {"app.kubernetes.io/name": wanted.name, "app.kubernetes.io/managed-by": "gaudi3.scale"}
-    if queued and wanted.pods.queue:
-        labels[QUEUE] = wanted.pods.queue
-    namespace = {"namespace": wanted.pods.namespace} if wanted.pods.namespace else {}
-    return {"name": name or wanted.name, **namespace, "labels": labels}
+    return metadata(wanted.name, wanted.pods, name, queued)
 
 
 def _flags(wanted: Wanted) -> Object:
-    metadata = _metadata(wanted, flags_name(wanted))
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": dict(wanted.flags)}
+    named = _metadata(wanted, flags_name(wanted))
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": named, "data": dict(wanted.flags)}
 
 
-def _claim(wanted: Wanted) -> Object:
+def claim(of: str, pods: Pods, count: int) -> Object:
     """A claim for each pod, which Intel's DRA driver answers."""
-    count = wanted.job.processes_per_node
     exactly = {"deviceClassName": "gaudi.intel.com", "allocationMode": "ExactCount", "count": count}
     return {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaimTemplate",
-        "metadata": _metadata(wanted, claim_name(wanted)),
+        "metadata": metadata(of, pods, claim_name(of)),
         "spec": {"spec": {"devices": {"requests": [{"name": CARDS, "exactly": exactly}]}}},
     }
 
@@ -133,8 +139,8 @@ def _restarted_together(wanted: Wanted, completions: Object, labels: Object) -> 
 def _jobset(wanted: Wanted) -> list[Object]:
     """JobSet makes the headless service itself, with the set's name."""
     spec = _restarted_together(wanted, _completions(wanted), {})
-    metadata = _metadata(wanted, queued=True)
-    return [{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": metadata, "spec": spec}]
+    named = _metadata(wanted, queued=True)
+    return [{"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": named, "spec": spec}]
 
 
 def _trainjob(wanted: Wanted) -> list[Object]:

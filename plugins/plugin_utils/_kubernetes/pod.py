@@ -17,6 +17,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._kubernetes.wanted im
     DRA,
     NODE,
     TRAINJOB,
+    Pods,
     Wanted,
 )
 
@@ -27,7 +28,7 @@ INDEX = "JOB_COMPLETION_INDEX"
 CARDS = "cards"
 THREADS = "OMP_NUM_THREADS"
 # As the vendor's own pods (docs.habana.ai, Running Workloads on Kubernetes) without hostIPC: /dev/shm is a volume here.
-_SECURITY: Mapping[str, Any] = {
+SECURITY: Mapping[str, Any] = {
     "allowPrivilegeEscalation": False,
     "capabilities": {"drop": ["ALL"], "add": ["SYS_NICE"]},
     "seccompProfile": {"type": "RuntimeDefault"},
@@ -39,7 +40,7 @@ _TOLD_BY_TRAINER = ("--nnodes", "--node-rank", "--nproc-per-node", "--master-add
 def pod_spec(wanted: Wanted, address: str, subdomain: str = "") -> dict[str, Any]:
     """The ``spec`` of a pod template; the first pod is reached by ``address``."""
     pods = wanted.pods
-    volumes = dict(_volumes(wanted))
+    mounted = dict(volumes(pods, scratch(wanted)))
     spec: dict[str, Any] = {
         "restartPolicy": "Never",
         "terminationGracePeriodSeconds": wanted.job.stop_timeout,
@@ -52,17 +53,17 @@ def pod_spec(wanted: Wanted, address: str, subdomain: str = "") -> dict[str, Any
     if pods.tolerations:
         spec["tolerations"] = [dict(one) for one in pods.tolerations]
     if pods.cards_from == DRA:
-        spec["resourceClaims"] = [{"name": CARDS, "resourceClaimTemplateName": claim_name(wanted)}]
+        spec["resourceClaims"] = [{"name": CARDS, "resourceClaimTemplateName": claim_name(wanted.name)}]
     return {
         **spec,
-        "containers": [_container(wanted, address, volumes)],
-        "volumes": [{"name": name, **source} for name, (source, _mount) in volumes.items()],
+        "containers": [_container(wanted, address, mounted)],
+        "volumes": [{"name": name, **source} for name, (source, _mount) in mounted.items()],
     }
 
 
-def claim_name(wanted: Wanted) -> str:
+def claim_name(name: str) -> str:
     """The ResourceClaimTemplate of DRA."""
-    return f"{wanted.name}-{CARDS}"
+    return f"{name}-{CARDS}"
 
 
 def flags_name(wanted: Wanted) -> str:
@@ -70,7 +71,7 @@ def flags_name(wanted: Wanted) -> str:
     return f"{wanted.name}-flags"
 
 
-def _container(wanted: Wanted, address: str, volumes: Mapping[str, Any]) -> dict[str, Any]:
+def _container(wanted: Wanted, address: str, mounted: Mapping[str, Any]) -> dict[str, Any]:
     pods = wanted.pods
     sources: list[dict[str, Any]] = [{"configMapRef": {"name": flags_name(wanted)}}]
     sources += [{"secretRef": {"name": name}} for name in pods.secrets]
@@ -82,9 +83,9 @@ def _container(wanted: Wanted, address: str, volumes: Mapping[str, Any]) -> dict
         # A later source wins over those before it, and `env` over all of them.
         "envFrom": sources,
         "env": [{"name": name, "value": unexpanded(text)} for name, text in sorted(environment(wanted).items())],
-        "resources": _resources(wanted),
-        "securityContext": {**_SECURITY, **pods.security_context},
-        "volumeMounts": [{"name": name, **mount} for name, (_source, mount) in volumes.items()],
+        "resources": resources(pods, wanted.job.processes_per_node if wanted.job.device == "hpu" else 0),
+        "securityContext": {**SECURITY, **pods.security_context},
+        "volumeMounts": [{"name": name, **mount} for name, (_source, mount) in mounted.items()],
     }
 
 
@@ -124,24 +125,24 @@ def _without(words: Sequence[str], options: Sequence[str], command: Sequence[str
     yield from words[end:]
 
 
-def _resources(wanted: Wanted) -> dict[str, Any]:
+def resources(pods: Pods, cards: int) -> dict[str, Any]:
     """Requests equal limits: so it has to be with huge pages, and then a node that pins gives whole processors."""
-    job, pods = wanted.job, wanted.pods
-    by_plugin = job.device == "hpu" and pods.cards_from != DRA
-    amounts: dict[str, Any] = {**({CARD: job.processes_per_node} if by_plugin else {}), **pods.resources}
-    claims = {"claims": [{"name": CARDS}]} if job.device == "hpu" and pods.cards_from == DRA else {}
+    amounts: dict[str, Any] = {**({CARD: cards} if cards and pods.cards_from != DRA else {}), **pods.resources}
+    claims = {"claims": [{"name": CARDS}]} if cards and pods.cards_from == DRA else {}
     return {**claims, "limits": amounts, "requests": dict(amounts)}
 
 
-def _volumes(wanted: Wanted) -> Iterator[tuple[str, tuple[dict[str, Any], dict[str, Any]]]]:
-    """Each volume's name, source and mount: shared memory, claims, and what the job writes that no claim keeps."""
+def volumes(
+    pods: Pods, ends_with_pod: Mapping[str, str]
+) -> Iterator[tuple[str, tuple[dict[str, Any], dict[str, Any]]]]:
+    """Each volume's name, source and mount: shared memory, claims, and directories, by name, that no claim keeps."""
     # Without a size it may take the pod's memory, which counts it.
     yield "shared-memory", ({"emptyDir": {"medium": "Memory"}}, {"mountPath": "/dev/shm"})
-    for number, one in enumerate(wanted.pods.volumes):
+    for number, one in enumerate(pods.volumes):
         claim = {"claimName": one.claim, **({"readOnly": True} if one.read_only else {})}
         mount = {"mountPath": one.path, **({"readOnly": True} if one.read_only else {})}
         yield f"claim-{number}", ({"persistentVolumeClaim": claim}, mount)
-    for name, path in scratch(wanted).items():
+    for name, path in ends_with_pod.items():
         yield name, ({"emptyDir": {}}, {"mountPath": path})
 
 

@@ -13,7 +13,13 @@ from typing import Any
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.secret_words import is_secret
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import RELEASES, Release
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._kubernetes.wanted import DRA, KINDS, Volume, pod_names
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._kubernetes.wanted import (
+    DEPLOYMENT,
+    DRA,
+    KINDS,
+    Volume,
+    pod_names,
+)
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_options import split_refusal
 
 PREFIX = "gaudi_kubernetes_"
@@ -36,7 +42,6 @@ _FIRST_WITH_DRA = (1, 34)
 _REPLACED = {
     "pytorchjob": "Kubeflow's training operator, which made it, is legacy; use trainjob, or jobset without Kubeflow",
     "mpijob": "Kubeflow's operators, which made it, are legacy; use jobset or trainjob, where torchrun needs no SSH",
-    "deployment": "a training ends, and a Deployment restarts what ends; use job, jobset or trainjob",
     "pod": "a pod is not replaced where its node fails; use job, jobset or trainjob",
 }
 _AUTOSCALERS = ("hpa", "horizontalpodautoscaler", "autoscaler", "scaledobject", "scaledjob", "verticalpodautoscaler")
@@ -45,9 +50,17 @@ _TAKEN = ("/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/root", "
 _TOLERATION = ("key", "operator", "value", "effect", "tolerationSeconds")
 
 
-def check_kind(kind: str) -> str:
-    """The kind, in small letters."""
+def check_kind(kind: str, serves: bool = False) -> str:
+    """The kind, in small letters; ``serves``: there are instances that serve."""
     small = kind.strip().lower()
+    if small == DEPLOYMENT:
+        if serves:
+            return small
+        raise GaudiError(
+            f"{PREFIX}kind is {kind}, which restarts what ends and is for instances that serve; list those in "
+            f"gaudi_serving_instances for localhost (group_vars/all.yml or -e), or use {', '.join(KINDS)} for a "
+            "training."
+        )
     if small in _AUTOSCALERS:
         raise GaudiError(
             f"{PREFIX}kind is {kind}, an autoscaler, but the ranks of a training are fixed when it starts; use "
@@ -131,16 +144,21 @@ def check_cards_from(source: str, version: tuple[int, int]) -> str:
 def check_names(name: str, kind: str, nodes: int, others: Mapping[str, str]) -> None:
     """The job's name and what Kubernetes makes of it, and ``others``: option -> name of one label."""
     for option, text in {"gaudi_training_name": name, **others}.items():
-        if not _LABEL.fullmatch(text) or len(text) > LONGEST:
-            raise GaudiError(
-                f"{option} is {text!a:.80}, which is not a DNS label; use up to {LONGEST} small letters, digits and "
-                "dashes, with a letter first and no dash last."
-            )
+        check_label(option, text)
     longest = pod_names(kind, name, nodes)[-1]
     if len(longest) > LONGEST:
         raise GaudiError(
             f"gaudi_training_name is {name}, so a pod would be called {longest}, longer than a DNS label of {LONGEST}; "
             f"shorten it by {len(longest) - LONGEST}."
+        )
+
+
+def check_label(option: str, text: str) -> None:
+    """A name of which Kubernetes makes a host's."""
+    if not _LABEL.fullmatch(text) or len(text) > LONGEST:
+        raise GaudiError(
+            f"{option} is {text!a:.80}, which is not a DNS label; use up to {LONGEST} small letters, digits and "
+            "dashes, with a letter first and no dash last."
         )
 
 

@@ -35,11 +35,21 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup impo
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._kubernetes import refusals
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._kubernetes.kinds import Object, objects
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._kubernetes.pod import scratch
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._kubernetes.wanted import DRA, Pods, Wanted, pod_names
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._kubernetes.serving import deployment_objects, served_by
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._kubernetes.wanted import (
+    DEPLOYMENT,
+    DRA,
+    JOB,
+    Pods,
+    Wanted,
+    pod_names,
+)
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_words import in_role_words
 
 AUTO, NETWORK = "auto", "gaudi_ethernet"
 CPU, CARDS = "cpu", "hpu"
+# Options that are labels of Kubernetes' where they are given.
+_NAMED = ("namespace", "queue")
 
 
 @dataclass(frozen=True)
@@ -55,7 +65,9 @@ class Manifest:
 def render(options: Mapping[str, Any]) -> Manifest:
     """The manifest for the options of the module ``kubernetes_manifests``; raises GaudiError for the first refusal."""
     release = find_release(options["release"], options["release_overrides"])
-    kind = refusals.check_kind(options["kind"])
+    kind = refusals.check_kind(options["kind"], bool(options["instances"]))
+    if kind == DEPLOYMENT:
+        return _serving(release, options)
     refusals.check_only_on_hosts(options["only_on_hosts"])
     description = options["job"]
     if description["device"] not in (CARDS, CPU):
@@ -65,7 +77,7 @@ def render(options: Mapping[str, Any]) -> Manifest:
     refusals.check_environment(description["environment"])
     ranks = refusals.check_cards(description["processes_per_node"], options["cards_per_node"])
     nodes = _nodes(options["nodes"])
-    named = {f"{refusals.PREFIX}{name}": options[name] for name in ("namespace", "queue") if options[name]}
+    named = {f"{refusals.PREFIX}{name}": options[name] for name in _NAMED if options[name]}
     refusals.check_names(options["name"], kind, nodes, named)
     with _in_words_of("gaudi_training_", description):
         job = _job(options["name"], kind, nodes, {**description, "processes_per_node": ranks})
@@ -76,7 +88,18 @@ def render(options: Mapping[str, Any]) -> Manifest:
     kept = _directories(settings, job.name)
     wanted = Wanted(job, pods, release.package_version, options["max_restarts"], flags, kept)
     made = objects(wanted)
-    return Manifest(job.name, _text(wanted, made), made, [*remarks, *_remarks(wanted)])
+    return Manifest(job.name, _text(pods, wanted.release, made), made, [*remarks, *_remarks(wanted)])
+
+
+def _serving(release: Release, options: Mapping[str, Any]) -> Manifest:
+    refusals.check_names(
+        options["name"], JOB, 1, {f"{refusals.PREFIX}{name}": options[name] for name in _NAMED if options[name]}
+    )
+    pods = _pods(DEPLOYMENT, release, options, needs_cards=True)
+    with _in_words_of("gaudi_serving_", options["serving"]):
+        served, remarks = served_by(options, pods, release.version)
+    made = deployment_objects(served)
+    return Manifest(options["name"], _text(pods, release.package_version, made), made, remarks)
 
 
 @contextmanager
@@ -201,11 +224,11 @@ def dumped(made: Sequence[Object], base: Any) -> str:
     return yaml.dump_all(made, Dumper=Dumper, sort_keys=False, explicit_start=True, width=_WIDTH)
 
 
-def _text(wanted: Wanted, made: Sequence[Object]) -> str:
+def _text(pods: Pods, release: str, made: Sequence[Object]) -> str:
     """The file. By way of JSON: Ansible keeps more with its values than they say."""
     heading = (
-        f"# Written by gaudi3.scale.render_kubernetes (kind {wanted.pods.kind}, Kubernetes {wanted.pods.version_text}, "
-        f"release {wanted.release}).\n"
+        f"# Written by gaudi3.scale.render_kubernetes (kind {pods.kind}, Kubernetes {pods.version_text}, "
+        f"release {release}).\n"
         "# Never run on a cluster. Changes by hand are replaced.\n"
     )
     plain = json.loads(json.dumps(made))

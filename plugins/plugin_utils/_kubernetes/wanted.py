@@ -15,6 +15,8 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import Job
 
 JOB, JOBSET, TRAINJOB = "job", "jobset", "trainjob"
 KINDS = (JOB, JOBSET, TRAINJOB)
+# Of instances that serve, where those are of a training.
+DEPLOYMENT = "deployment"
 DEVICE_PLUGIN, DRA = "device_plugin", "dra"
 # The name of a pod's replicated job, which Kubeflow Trainer gives its trainer (pkg/constants/constants.go, Node).
 NODE = "node"

@@ -8,50 +8,30 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import boto3
 import hcl2
 import pytest
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._inventory.nodes import TYPES, Node, in_order
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._inventory.sources import SOURCES
-from moto.ec2.models.instance_types import INSTANCE_TYPES, InstanceType, InstanceTypeBackend
 
-from tests.s3_server import KEY, REGION, SECRET, S3Server
-
-ROOT = Path(__file__).resolve().parents[3]
-EXAMPLES = ROOT / "extensions" / "terraform"
-AWS, IBM, NODES = (EXAMPLES / name / "main.tf" for name in ("aws_dl1", "ibm_gaudi3", "nodes"))
-PLUGINS = os.environ.get("GAUDI_TERRAFORM_PLUGINS", "")
-TERRAFORM = shutil.which("terraform")
-# moto instead of EC2. It has neither placement groups nor a call for detailed monitoring.
-OVERRIDE = """
-resource "aws_placement_group" "nodes" {{
-  count = 0
-}}
-
-resource "aws_instance" "node" {{
-  placement_group = null
-  monitoring      = null
-}}
-
-provider "aws" {{
-  region                      = "{region}"
-  access_key                  = "{key}"
-  secret_key                  = "{secret}"
-  skip_credentials_validation = true
-  skip_metadata_api_check     = true
-  skip_requesting_account_id  = true
-  max_retries                 = 1
-  endpoints {{ ec2 = "{url}" }}
-}}
-"""
+from tests.s3_server import S3Server
+from tests.terraform_on_moto import (
+    AWS,
+    IBM,
+    NODES,
+    PLUGINS,
+    TERRAFORM,
+    applied_to,
+    copied,
+    ran,
+    tried,
+    with_provider,
+)
 
 
 def plain(value: Any) -> Any:
@@ -162,24 +142,6 @@ def test_it_is_written_as_terraform_writes_it(tmp_path: Path, file: Path) -> Non
     ran(tmp_path, "fmt", "-check", "-diff")
 
 
-def tried(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    given = {**os.environ, "TF_CLI_CONFIG_FILE": os.devnull, "CHECKPOINT_DISABLE": "1", "TF_IN_AUTOMATION": "1"}
-    return subprocess.run(["terraform", *command], cwd=folder, env=given, capture_output=True, text=True, check=False)
-
-
-def ran(folder: Path, *command: str) -> str:
-    """What Terraform prints."""
-    done = tried(folder, *command)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def copied(example: Path, directory: Path) -> Path:
-    """The directory of the example in a copy of all, as the handbook has it."""
-    ignored = shutil.ignore_patterns(".terraform*", "*.tfstate*")
-    return shutil.copytree(EXAMPLES, directory / "servers", ignore=ignored) / example.parent.name
-
-
 @pytest.fixture(scope="module")
 def nodes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The shared module alone, which needs no provider."""
@@ -218,11 +180,6 @@ def test_nodes_are_named_in_the_order_of_their_ranks(nodes: Path) -> None:
     assert re.findall(r"gaudi-\d\d", said) == [f"gaudi-{number:02d}" for number in range(1, 13)]
 
 
-with_provider = pytest.mark.skipif(
-    not (PLUGINS and TERRAFORM), reason="no terraform, or no provider in GAUDI_TERRAFORM_PLUGINS"
-)
-
-
 @with_provider
 def test_terraform_takes_it(tmp_path: Path) -> None:
     folder = copied(AWS, tmp_path)
@@ -237,29 +194,9 @@ def ec2() -> Iterator[S3Server]:
     server.close()
 
 
-@pytest.fixture
-def dl1() -> None:
-    """The type, which not every version of moto knows; p4d is as large, and has EFA too."""
-    if "dl1.24xlarge" not in INSTANCE_TYPES:
-        INSTANCE_TYPES["dl1.24xlarge"] = {**INSTANCE_TYPES["p4d.24xlarge"], "InstanceType": "dl1.24xlarge"}
-        InstanceTypeBackend.instance_types.append(InstanceType("dl1.24xlarge"))
-
-
 @with_provider
-@pytest.mark.usefixtures("dl1")
 def test_applied_to_moto_s_ec2_its_state_and_its_outputs_are_one_inventory(tmp_path: Path, ec2: S3Server) -> None:
-    client = boto3.client(
-        "ec2", endpoint_url=ec2.url, aws_access_key_id=KEY, aws_secret_access_key=SECRET, region_name=REGION
-    )
-    vpc = client.create_vpc(CidrBlock="10.0.0.0/24")["Vpc"]["VpcId"]
-    subnet = client.create_subnet(VpcId=vpc, CidrBlock="10.0.0.0/24")["Subnet"]["SubnetId"]
-    client.create_key_pair(KeyName="operator")
-    folder = copied(AWS, tmp_path)
-    (folder / "moto_override.tf").write_text(OVERRIDE.format(region=REGION, key=KEY, secret=SECRET, url=ec2.url))
-    given = {"cluster_size": 2, "image": "ami-12c6146b", "subnet": subnet, "key": "operator"}
-    given["operators"] = json.dumps(["192.0.2.0/24"])
-    ran(folder, "init", "-input=false", f"-plugin-dir={PLUGINS}")
-    ran(folder, "apply", "-input=false", "-auto-approve", *(f"-var={name}={value}" for name, value in given.items()))
+    folder, client = applied_to(ec2, copied(AWS, tmp_path), "10.0.0.0/24", "10.0.0.0/24", 2)
 
     outputs, state = (json.loads(ran(folder, *command, "-json")) for command in (["output"], ["show"]))
     by_outputs, by_state = (

@@ -16,7 +16,7 @@ import pytest
 import yaml
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.playbooks import read_playbooks
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._controller.survey import survey
-from ansible_collections.gaudi3.scale.tests.unit.described_pods import IMAGE, RESOURCES
+from ansible_collections.gaudi3.scale.tests.unit.described_pods import IMAGE, INSTANCE, RESOURCES
 
 from tests.template_launches import answers
 
@@ -80,6 +80,29 @@ def test_a_launch_s_variables_become_a_file_and_a_second_run_changes_nothing(pla
     assert container["command"][-3:] == ["/srv/train.py", "--max-steps", "1000"]
     status, screen = play(JOB)
     assert status == 0 and SAME in screen and f"{path}: unchanged" in screen, screen
+
+
+def test_instances_that_serve_become_deployments(play, tmp_path):
+    shared = {key: JOB[key] for key in ("gaudi_kubernetes_image", "gaudi_kubernetes_resources")}
+    given = {
+        **shared,
+        "gaudi_kubernetes_kind": "Deployment",
+        "gaudi_kubernetes_secrets": ["key"],
+        "gaudi_kubernetes_volumes": [{"claim": "models", "path": "/models", "read_only": True}],
+        "gaudi_serving_instances": [INSTANCE, {**INSTANCE, "name": "draft", "port": 8001, "cards": 1}],
+        "gaudi_serving_drain_timeout": 30,
+    }
+    path = tmp_path / "gaudi3_scale_kubernetes" / "serving.yml"
+    status, screen = play(given)
+    assert status == 0 and CHANGED in screen, screen
+    assert f"{path}: written (Service, Deployment, Service, Deployment; 2 pods)." in screen
+    names = [one["metadata"]["name"] for one in yaml.safe_load_all(path.read_text(encoding="utf-8"))]
+    assert names == ["chat", "chat", "draft", "draft"]
+    assert "terminationGracePeriodSeconds: 70" in path.read_text(encoding="utf-8")
+    status, screen = play(given)
+    assert status == 0 and SAME in screen, screen
+    status, screen = play({**given, "gaudi_serving_engine_version": "0.9.0"})
+    assert status != 0 and "gaudi_serving_engine_version is 0.9.0, and before 0.10.1" in screen, screen
 
 
 def test_the_built_in_trainer_and_the_hosts_of_an_inventory(play, tmp_path):

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._kubernetes.render import render
-from ansible_collections.gaudi3.scale.tests.unit.described_pods import described_pods
+from ansible_collections.gaudi3.scale.tests.unit.described_pods import INSTANCE, described_instances, described_pods
 
 # For Python 3.11 and newer, as its package says.
 kmock = pytest.importorskip("kmock")
@@ -22,6 +22,7 @@ kmock = pytest.importorskip("kmock")
 KUBECTL = shutil.which("kubectl", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
 # Group, version and plural -> kind: what a cluster with JobSet and Kubeflow Trainer has of what we write.
 RESOURCES = {
+    ("apps", "v1", "deployments"): "Deployment",
     ("batch", "v1", "jobs"): "Job",
     ("jobset.x-k8s.io", "v1alpha2", "jobsets"): "JobSet",
     ("resource.k8s.io", "v1", "resourceclaimtemplates"): "ResourceClaimTemplate",
@@ -67,10 +68,19 @@ async def created(path: Path, *arguments: str) -> tuple[str, list[dict[str, Any]
     return said.decode(), kept
 
 
-@pytest.mark.parametrize("options", [{"kind": "job"}, {"kind": "jobset", "cards_from": "dra"}, {"kind": "trainjob"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        described_pods(job={"environment": VARIABLES}),
+        described_pods(job={"environment": VARIABLES}, kind="jobset", cards_from="dra"),
+        described_pods(job={"environment": VARIABLES}, kind="trainjob"),
+        described_instances(instances=[{**INSTANCE, "environment": VARIABLES}]),
+    ],
+    ids=lambda options: options["kind"],
+)
 def test_kubectl_creates_what_was_written(tmp_path, options):
     path = tmp_path / "llama.yml"
-    path.write_text(render(described_pods(job={"environment": VARIABLES}, **options)).text, encoding="utf-8")
+    path.write_text(render(options).text, encoding="utf-8")
     written = list(yaml.safe_load_all(path.read_text(encoding="utf-8")))
     foretold, none = asyncio.run(created(path, "--dry-run=client"))
     said, kept = asyncio.run(created(path))

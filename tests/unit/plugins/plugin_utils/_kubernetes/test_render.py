@@ -25,9 +25,11 @@ from ansible_collections.gaudi3.scale.tests.unit.described_pods import (
     CHECKPOINTS,
     DIGEST,
     IMAGE,
+    INSTANCE,
     LATEST,
     RESOURCES,
     UNPINNED,
+    described_instances,
     described_pods,
 )
 
@@ -43,11 +45,14 @@ FULL = {
     "security_context": {"runAsUser": 1000},
     "volumes": [CHECKPOINTS, {"claim": "text", "path": "/data/", "read_only": True}],
 }
+SERVING = described_instances()
 GOLDEN = {
     "job": described_pods(),
     "job_with_all_options": described_pods(**FULL),
     "jobset": described_pods(kind="jobset"),
     "trainjob": described_pods(kind="trainjob"),
+    "deployment": SERVING,
+    "deployment_with_claims": {**SERVING, "cards_from": "dra", "version": "1.34", "nodes": 1},
     "jobset_with_claims": described_pods(kind="jobset", cards_from="dra", version="1.34"),
 }
 # Each version of Kubernetes that a release names, with one of these releases.
@@ -111,6 +116,54 @@ def test_each_version_of_the_matrix_takes_all_objects(version, release, kind):
         options = described_pods(kind=kind, version=version, release=release, cards_from=source, **FULL)
         for one in yaml.safe_load_all(render(options).text):
             validate(one, version)
+
+
+@pytest.mark.parametrize(("version", "release"), MATRIX)
+def test_each_version_of_the_matrix_takes_a_deployment_whole(version, release):
+    for source in ("device_plugin", *(["dra"] if version >= "1.34" else [])):
+        holes = ["CVE-2026-22807", "CVE-2026-27893"]
+        serving = {**SERVING["serving"], "accept_holes": holes, "engine_version": "0.19.0"}
+        options = {**SERVING, "version": version, "release": release, "cards_from": source, "serving": serving}
+        for one in yaml.safe_load_all(render(options).text):
+            validate(one, version)
+
+
+def test_a_pod_that_serves_leaves_its_service_before_it_drains():
+    spec = objects(SERVING)["Deployment"]["spec"]
+    pod = spec["template"]["spec"]
+    (engine,) = pod["containers"]
+    words = engine["command"]
+    drain = int(words[words.index("--shutdown-timeout") + 1])
+    leaving = int(engine["lifecycle"]["preStop"]["exec"]["command"][1])
+    assert pod["terminationGracePeriodSeconds"] > leaving + drain
+    assert engine["startupProbe"]["periodSeconds"] * engine["startupProbe"]["failureThreshold"] == 7200
+    assert spec["progressDeadlineSeconds"] > 7200
+    assert "HABANA_VISIBLE_MODULES" not in {one["name"] for one in engine["env"]}
+    assert engine["envFrom"] == [{"secretRef": {"name": "key"}}]
+    assert "VLLM_API_KEY" not in json.dumps(words)
+
+
+@pytest.mark.parametrize(
+    ("changes", "instance", "sentence"),
+    [
+        ({"instances": []}, {}, "gaudi_kubernetes_kind is deployment, which restarts what ends"),
+        ({"secrets": []}, {}, "gaudi_kubernetes_secrets is empty, so that everyone in the cluster could ask"),
+        ({}, {"model": "llama@production"}, "model is llama@production, and pods do not read the registry"),
+        ({}, {"model": "/srv/llama"}, "model is /srv/llama, which is on none of gaudi_kubernetes_volumes"),
+        ({}, {"modules": [1, 2, 3, 4]}, "modules names cards of one node, and the cluster chooses them"),
+        ({}, {"max_num_seqs": 0}, "max_model_len and max_num_seqs are not both given"),
+        ({}, {"name": "7b"}, "name is '7b', which is not a DNS label"),
+        ({}, {"flags": {"pipeline-parallel-size": 2}}, "the plug-in for Gaudi serves on one node alone"),
+        ({"release": "1.22.2"}, {}, "vLLM 0.11.2 has CVE-2026-22807"),
+        ({"resources": {"memory": "9Gi"}}, {}, "gaudi_kubernetes_resources has no hugepages-2Mi"),
+    ],
+)
+def test_what_pods_cannot_serve_is_one_sentence(changes, instance, sentence):
+    options = {**SERVING, "instances": [{**INSTANCE, **instance}], **changes}
+    with pytest.raises(GaudiError) as caught:
+        render(options)
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def misspelt(one: dict[str, Any], path: tuple[Any, ...]) -> dict[str, Any]:
@@ -287,7 +340,7 @@ def test_a_text_stays_one_whichever_yaml_reads_it(text):
         ({"kind": "PyTorchJob"}, "gaudi_kubernetes_kind is PyTorchJob: Kubeflow's training operator"),
         ({"kind": "MPIJob"}, "use jobset or trainjob, where torchrun needs no SSH"),
         ({"kind": "HorizontalPodAutoscaler"}, "an autoscaler, but the ranks of a training are fixed when it starts"),
-        ({"kind": "Deployment"}, "a training ends, and a Deployment restarts what ends"),
+        ({"kind": "Deployment"}, "which restarts what ends and is for instances that serve"),
         ({"kind": "cronjob"}, "gaudi_kubernetes_kind is cronjob: use one of job, jobset, trainjob."),
         ({"image": ""}, "gaudi_kubernetes_image is empty"),
         ({"image": LATEST}, "latest changes; name it by digest"),
