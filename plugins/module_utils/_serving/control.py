@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from .._job.description import whole_numbers
+from .._node.instances import INSTANCES
 from .._node.json_file import read_json
 from .instance import NAME
 
-CONTROL = "/etc/gaudi3_scale/serving"
+CONTROL = INSTANCES
 STATE = "/var/lib/gaudi3_scale/serving"
 ACCOUNT = "gaudi-serving"
 UNIT_START, UNIT_END = "gaudi3-scale-serving-", ".service"
@@ -48,6 +49,21 @@ class ServingPaths:
     def environment(self) -> str:
         """Root's alone: what the operator gives may be a secret."""
         return f"{self.control_directory}/{self.name}.environment"
+
+    @property
+    def key(self) -> str:
+        """Root's alone: the key as a variable, which systemd hands to the engine."""
+        return f"{self.control_directory}/{self.name}.key"
+
+    @property
+    def certificate(self) -> str:
+        """What the server shows."""
+        return f"{self.control_directory}/{self.name}.certificate.pem"
+
+    @property
+    def private_key(self) -> str:
+        """Root's, and readable to the engine's group."""
+        return f"{self.control_directory}/{self.name}.certificate_key.pem"
 
     @property
     def home(self) -> str:
