@@ -20,6 +20,7 @@ ACTION_ROLES = {
     "gaudi_power",
     "gaudi_qualify",
     "gaudi_quarantine",
+    "gaudi_serving",
     "gaudi_slurm",
     "gaudi_training",
     "gaudi_tune",

@@ -1,8 +1,8 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""Who has which card of this node: jobs by what they noted when they were started, trials by a lock, all others by the
-devices that they have open. Looked at and changed under one lock of the node, so that nobody takes what another takes.
+"""Who has which card of this node: jobs and instances by what they noted when they were started, trials by a lock, all
+others by the devices that they have open. Looked at and changed under one lock of the node, so that nobody takes what another takes.
 """
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ LOCK_SECONDS = 300.0
 # Of a look at a trial's lock, which another one may take at the same time.
 _LOOK_TRIES, _LOOK_SECONDS = 40, 0.05
 _DEVICE = re.compile(r"accel(\d+)")
+# What serves a model, and what is known of it (_serving/control.py, which rests on this package).
+INSTANCES = "/etc/gaudi3_scale/serving"
+INSTANCE_UNIT = re.compile(r"gaudi3-scale-serving-([a-z0-9-]+)\.service")
 
 
 @dataclass(frozen=True)
@@ -49,13 +52,15 @@ class Claim:
 @dataclass(frozen=True)
 class Asker:
     """Who asks: what is its own is not in its way. ``job`` "": none, as for a trial. ``stands_by``: its ranks may never
-    run here, so that it shares cards with others that do.
+    run here, so that it shares cards with others that do. ``instances`` ask as ``job`` does.
     """
 
     host: str
     job: str = ""
     stands_by: bool = False
     state_directory: str = STATE_DIRECTORY
+    instances: tuple[str, ...] = ()
+    instance_directory: str = INSTANCES
 
 
 def choosing(state_directory: str) -> AbstractContextManager[None]:
@@ -73,6 +78,8 @@ def node_cards(asker: Asker, run: Run, kernel_root: str = "/", proc: str = "/pro
         if not (claim.stands_by and asker.stands_by):
             whose = f"job {claim.job}, of which this is a spare" if claim.stands_by else f"job {claim.job}"
             taken.update(dict.fromkeys(claim.modules, f"held by {whose}"))
+    for name, modules in _of_instances(asker, run):
+        taken.update(dict.fromkeys(modules, f"held by instance {name}"))
     for module, who in _of_trials(asker.state_directory, cards.modules).items():
         taken.setdefault(module, f"held by {who}")
     for module, who in _open(asker, kernel_root, proc).items():
@@ -84,6 +91,15 @@ def claims(asker: Asker, run: Run) -> list[Claim]:
     """What the other jobs have whose units are there; each ends with its unit."""
     others = sorted({job_of_unit(unit) for unit in active_units(run, UNITS)} - {asker.job})
     return [claim for name in others if (claim := _claim(JobPaths(name, asker.state_directory)))]
+
+
+def _of_instances(asker: Asker, run: Run) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """The modules of each other instance whose unit is there, or about to start again."""
+    for unit in sorted(active_units(run, "gaudi3-scale-serving-*.service")):
+        found = INSTANCE_UNIT.fullmatch(unit)
+        if found and found[1] not in asker.instances:
+            control = read_json(str(Path(asker.instance_directory, f"{found[1]}.json"))) or {}
+            yield found[1], whole_numbers(control.get("modules"))
 
 
 def _claim(paths: JobPaths) -> Claim | None:
@@ -100,7 +116,8 @@ def _open(asker: Asker, kernel_root: str, proc: str) -> dict[int, str]:
     found: dict[int, str] = {}
     for holder in find_holders(kernel_root, proc):
         who = _who(holder, Path(proc, str(holder.pid)))
-        if not asker.job or who != f"job {asker.job}":
+        is_own = asker.job and who == f"job {asker.job}"
+        if not is_own and who not in {f"instance {name}" for name in asker.instances}:
             numbers = (int(match[1]) for name in holder.devices if (match := _DEVICE.fullmatch(name)))
             found.update({modules[number]: who for number in numbers if number in modules})
     return found
@@ -110,6 +127,8 @@ def _who(holder: Holder, place: Path) -> str:
     """``job llama``, or ``python3 (process 41 of anna, Slurm's job 7)``."""
     if holder.unit.startswith(UNIT_START):
         return f"job {job_of_unit(holder.unit)}"
+    if of_instance := INSTANCE_UNIT.fullmatch(holder.unit):
+        return f"instance {of_instance[1]}"
     variables = environment_of(place / "environ")
     # Ranks that Slurm or ssh has started are in no unit of their job.
     job, slurm = variables.get("GAUDI3_SCALE_JOB", ""), variables.get("SLURM_JOB_ID", "")

@@ -1,0 +1,121 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+# Private to gaudi3.scale: it may change in any release.
+"""Whom the load is for: an instance of this node by its name, or a server by its address."""
+
+from __future__ import annotations
+
+import ipaddress
+import ssl
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from ..._errors import GaudiError
+from ..._node.json_file import read_json
+
+INSTANCES = "/etc/gaudi3_scale/serving"
+# Longer than any key that a server is given.
+LONGEST_KEY = 4096
+
+
+@dataclass(frozen=True)
+class Target:
+    """``model`` is the served name, "" for the server's first. ``certificate`` is what its own is held against;
+    ``is_pinned``: that one and no other, by whatever name it is reached."""
+
+    host: str
+    port: int
+    model: str = ""
+    key: str = field(default="", repr=False)
+    certificate: str = ""
+    has_tls: bool = False
+    is_pinned: bool = False
+    max_tokens: int = 0
+    vocabulary: int = 0
+
+    @property
+    def authority(self) -> str:
+        """As in a URL."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    def context(self) -> ssl.SSLContext | None:
+        """What verifies the server, if it speaks TLS. Raises GaudiError."""
+        if not self.has_tls:
+            return None
+        try:
+            context = ssl.create_default_context(cafile=self.certificate or None)
+        except (OSError, ssl.SSLError) as error:
+            raise GaudiError(f"certificate: {self.certificate} cannot be read as a certificate: {error}.") from error
+        if self.is_pinned:
+            context.check_hostname = False
+        return context
+
+
+def instance_target(name: str, directory: str = INSTANCES) -> Target:
+    """The instance ``name`` as its role wrote it down. Raises GaudiError."""
+    path = Path(directory, f"{name}.json")
+    found = read_json(str(path))
+    if found is None:
+        known = sorted(one.stem for one in Path(directory).glob("*.json"))
+        there = f"those of this node: {', '.join(known)}" if known else "this node has none; serving.yml starts one"
+        raise GaudiError(f"name: {name} is no instance; {there}.", instances=known)
+    limits = found.get("limits") or {}
+    certificate = str(found.get("certificate") or "")
+    return Target(
+        host=_reachable(str(found["address"])),
+        port=int(found["port"]),
+        model=str(found["served_name"]),
+        key=read_key(str(found.get("key_file") or "")),
+        certificate=certificate,
+        has_tls=bool(certificate),
+        is_pinned=bool(certificate),
+        max_tokens=int(limits.get("max_model_len") or 0),
+        vocabulary=_vocabulary(str(found.get("model") or "")),
+    )
+
+
+def url_target(url: str, model: str, key_file: str, certificate: str) -> Target:
+    """A server that the operator names. Raises GaudiError."""
+    parts = urlsplit(url)
+    try:
+        port = parts.port or {"http": 80, "https": 443}[parts.scheme]
+    except (KeyError, ValueError):
+        port = 0
+    if not parts.hostname or not port or parts.path.strip("/") or parts.query or parts.username:
+        raise GaudiError(f"url is {url!r}; give scheme, host and port alone, such as https://serving.example.org:8443.")
+    return Target(parts.hostname, port, model, read_key(key_file), certificate, parts.scheme == "https")
+
+
+def read_key(path: str) -> str:
+    """The key in a file; "" without one. Raises GaudiError, which does not show it."""
+    if not path:
+        return ""
+    try:
+        with Path(path).open(encoding="ascii") as file:
+            key = file.read(LONGEST_KEY + 1).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not ASCII"
+        raise GaudiError(f"key_file: {path} cannot be read: {reason}.") from error
+    # A file of variables for the unit has the name of the one that it sets.
+    key = key.partition("=")[2] if key.startswith("VLLM_API_KEY=") else key
+    if not key or len(key.split()) != 1 or len(key) > LONGEST_KEY:
+        raise GaudiError(f"key_file: {path} does not hold one key on one line.")
+    return key
+
+
+def _reachable(address: str) -> str:
+    """Where an instance that listens on all addresses is met from its own node."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if not found.is_unspecified:
+        return address
+    return "127.0.0.1" if found.version == 4 else "::1"
+
+
+def _vocabulary(directory: str) -> int:
+    config = read_json(str(Path(directory, "config.json"))) if directory else None
+    size = (config or {}).get("vocab_size")
+    return size if isinstance(size, int) else 0
