@@ -87,8 +87,12 @@ def planned(
     kept = {name: one.modules for name, one in before.items() if name not in own}
     cards = node_cards(asker, run, node.kernel_root, node.proc)
     modules = choose_modules(targets, cards, before, kept)
+    runs = {one.name: is_active(run, node.of(one.name).unit) for one in targets}
+    at_boot = {one.name: is_enabled(run, node.of(one.name).unit) for one in targets}
     for one in targets:
-        _refuse_port(one, asker, before, run, node)
+        # What runs at its port has it.
+        if not runs[one.name] or one.name not in before or before[one.name].port != one.port:
+            _refuse_port(one, asker, before, run, node)
     wanted = tuple(
         wanted_instance(
             one, options, engine, runtime, sources[one.name], modules[one.name], node.kernel_root, node.of(one.name)
@@ -96,8 +100,6 @@ def planned(
         for one in targets
     )
     changes = {one.instance.name: found for one in wanted if (found := pending(one.files))}
-    runs = {one.name: is_active(run, node.of(one.name).unit) for one in targets}
-    at_boot = {one.name: is_enabled(run, node.of(one.name).unit) for one in targets}
     starts: tuple[str, ...] = ()
     enables: tuple[str, ...] = ()
     stops: tuple[str, ...] = ()

@@ -56,6 +56,6 @@ class Progress:
         """The refusal of those that did not answer in time."""
         late = next(one for one in instances if one.get("state") == STARTING)
         return (
-            f"instance {late['name']} has not answered within ready_timeout ({late.get('warm_up')}); it goes on starting; run "
-            f"this again to wait for it, or see `journalctl -u {late['unit']}` on the node."
+            f"instance {late['name']} has not answered within ready_timeout ({late.get('warm_up')}), and goes on "
+            f"starting; run this again to wait for it, or see `journalctl -u {late['unit']}` on the node."
         )
