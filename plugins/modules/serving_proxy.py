@@ -10,19 +10,19 @@ short_description: Run a proxy in front of models that are served
 version_added: "1.0.0"
 description:
   - Configures the distribution's C(haproxy) (2.4 or newer, with Lua), which must be installed, as a unit of its own
-    beside any other configuration of the site. It sends each request to the instance of the model that it names with the
-    fewest requests in flight.
+    beside any other configuration of the site. It sends each request to the instance of the model that it names with
+    the fewest requests in flight.
   - Requests wait in the proxy while all instances are busy or none runs. A request whose instance is lost before its
-    first token is sent to another one. Each instance is asked for a token every few seconds, so that one that hangs gets
-    no more requests.
+    first token is sent to another one. Each instance is asked for a token every few seconds, so that one that hangs
+    gets no more requests.
   - An instance gets requests only if it is admitted. O(state=drained) and O(state=ready) take one out and put it back
     without a reload, and stay so after a restart.
 options:
   state:
     description:
       - V(present) runs the proxy for O(instances). V(absent) stops it and removes its files.
-      - V(drained) takes the instance O(name) out, and waits up to O(wait) seconds for its requests to end. V(ready) puts
-        it back.
+      - V(drained) takes the instance O(name) out, and waits up to O(wait) seconds for its requests to end.
+      - V(ready) puts it back, or adds it, as O(instances) has it.
     type: str
     choices: [present, absent, drained, ready]
     default: present

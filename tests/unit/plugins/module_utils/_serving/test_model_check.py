@@ -71,6 +71,8 @@ def test_a_directory_without_a_record_and_none_at_all_are_refused(exported):
     (exported / "gaudi3_scale_export.json").unlink()
     with pytest.raises(GaudiError, match="so nobody says what it is"):
         check_files(str(exported))
+    with pytest.raises(GaudiError, match="is a file: neither a checkpoint nor TorchScript"):
+        check_files(str(exported / "config.json"))
     shutil.rmtree(exported)
     with pytest.raises(GaudiError, match="there is no directory"):
         check_files(str(exported))
