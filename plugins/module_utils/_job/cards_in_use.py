@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
 """Who has which card of this node: jobs and instances by what they noted when they were started, trials by a lock, all
-others by the devices that they have open. Looked at and changed under one lock of the node, so that nobody takes what another takes.
+others by the devices that they have open. Looked at and changed under one lock of the node, so that nobody takes what
+another takes.
 """
 
 from __future__ import annotations
@@ -95,7 +96,9 @@ def claims(asker: Asker, run: Run) -> list[Claim]:
 
 def _of_instances(asker: Asker, run: Run) -> Iterator[tuple[str, tuple[int, ...]]]:
     """The modules of each other instance whose unit is there, or about to start again."""
-    for unit in sorted(active_units(run, "gaudi3-scale-serving-*.service")):
+    # systemd is asked where there is any.
+    are_any = any(Path(asker.instance_directory).glob("*.json"))
+    for unit in sorted(active_units(run, "gaudi3-scale-serving-*.service")) if are_any else ():
         found = INSTANCE_UNIT.fullmatch(unit)
         if found and found[1] not in asker.instances:
             control = read_json(str(Path(asker.instance_directory, f"{found[1]}.json"))) or {}

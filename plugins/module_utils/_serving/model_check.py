@@ -53,6 +53,11 @@ def read_record(directory: str) -> Recorded:
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             raise GaudiError(f"{OPTION} {directory} is refused: its {name} cannot be used ({reason}).") from error
+    if Path(directory).is_file():
+        raise GaudiError(
+            f"{OPTION} {directory} is a file: neither a checkpoint nor TorchScript reaches a Gaudi card through vLLM; "
+            "give the directory that `gaudi3_scale export` made of it."
+        )
     if not Path(directory).is_dir():
         raise GaudiError(f"{OPTION}: there is no directory {directory} on this node; correct the path.")
     raise GaudiError(

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from .._containers.image_reference import Reference
-from .._errors import GaudiError
 from .._job.container.entry import Entry
 from .._job.container.mounts import Mount, same_place
 from .._job.container.reference import parse_reference
-from .._launch.image_store import ImageOptions, bring, image_directory, resolve
+from .._launch.image_store import ImageOptions, bring, resolve
 from .._launch.node_programs import CORE, ENTER, program_path
 from .._node.commands import Run
 from .._node.job_user import exists
@@ -60,24 +60,32 @@ def check_runtime(options: RuntimeOptions) -> Reference | None:
     return parse_reference(options.image) if options.image else None
 
 
-def bring_runtime(options: RuntimeOptions, engine: Engine, run: Run, *, check_mode: bool) -> tuple[Runtime, bool]:
-    """Have it on this node; whether that changes something. Where check mode meets a node without its account, or
-    without an environment to build on, it says what is to come."""
+def look_at_runtime(options: RuntimeOptions, engine: Engine, run: Run, *, check_mode: bool) -> tuple[Runtime, bool]:
+    """What it will be, and whether it has still to be brought. GaudiError for what cannot be had.
+
+    Check mode may meet a node without the account or the environment that an earlier task would have made.
+    """
+    is_there = exists(ACCOUNT) and (options.image or Path(options.venv, "bin/python").exists())
+    if check_mode and not is_there:
+        return Runtime(venv=TO_COME, image=options.image, directory=TO_COME), True
+    return _runtime(options, engine, run, check_mode=True)
+
+
+def bring_runtime(options: RuntimeOptions, engine: Engine, run: Run) -> None:
+    """Install it, or fetch and unpack it."""
+    _runtime(options, engine, run, check_mode=False)
+
+
+def _runtime(options: RuntimeOptions, engine: Engine, run: Run, *, check_mode: bool) -> tuple[Runtime, bool]:
     reference = check_runtime(options)
-    if not exists(ACCOUNT):
-        if check_mode:
-            return Runtime(image=options.image, venv="" if options.image else TO_COME, directory=TO_COME), True
-        raise GaudiError(
-            f"account {ACCOUNT} does not exist on this node; run the role gaudi_serving, which creates it."
-        )
-    if reference is not None:
-        asked = ImageOptions(reference, ACCOUNT, options.plain_http_hosts, TIMEOUT_S)
-        pinned = resolve(asked, run)[0] if not reference.digest else reference
-        done = bring(ImageOptions(pinned, ACCOUNT, options.plain_http_hosts, TIMEOUT_S), run, check_mode=check_mode)
-        return Runtime(image=pinned.pinned, directory=str(done["directory"])), bool(done["changed"])
-    text = "".join(f"{line}\n" for line in engine.requirements)
-    installed = converge(ProgramOptions(options.venv, text, ACCOUNT, TIMEOUT_S), run, check_mode)
-    return Runtime(venv=str(installed["venv"])), bool(installed["changed"])
+    if reference is None:
+        text = "".join(f"{line}\n" for line in engine.requirements)
+        done = converge(ProgramOptions(options.venv, text, ACCOUNT, TIMEOUT_S), run, check_mode)
+        return Runtime(venv=str(done["venv"])), bool(done["changed"])
+    asked = ImageOptions(reference, ACCOUNT, options.plain_http_hosts, TIMEOUT_S)
+    pinned = reference if reference.digest else resolve(asked, run)[0]
+    done = bring(ImageOptions(pinned, ACCOUNT, options.plain_http_hosts, TIMEOUT_S), run, check_mode=check_mode)
+    return Runtime(image=pinned.pinned, directory=str(done["directory"])), bool(done["changed"])
 
 
 def in_container(
@@ -104,14 +112,3 @@ def in_container(
 def check_argv(paths: ServingPaths, model: str, version: str) -> tuple[str, ...]:
     """What looks at the model before each start."""
     return (SYSTEM_PYTHON, "-I", "-S", program_path(paths.programs, CHECK), model, version)
-
-
-__all__ = [
-    "Runtime",
-    "RuntimeOptions",
-    "bring_runtime",
-    "check_argv",
-    "check_runtime",
-    "image_directory",
-    "in_container",
-]
