@@ -44,6 +44,8 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measure_coll
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measure_collectives_kind import (
     measure_collectives_kind,
 )
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measure_serving_kind import MEASURED as SERVED
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measure_serving_kind import measure_serving_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measure_storage_kind import MEASURED as STORAGE
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measure_storage_kind import measure_storage_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.plan_fabric_kind import INFO as FABRIC
@@ -223,6 +225,7 @@ KINDS = {
     "explain_node": Kind((PLAN,), _explain_node),
     "find_bad_nodes": Kind((SEARCHED,), find_bad_nodes_kind),
     "measure_collectives": Kind((COLLECTIVES,), measure_collectives_kind),
+    "measure_serving": Kind((SERVED,), measure_serving_kind),
     "measure_storage": Kind((STORAGE,), measure_storage_kind),
     "benchmark_fabric": Kind((MEASURED,), benchmark_fabric_kind),
     "plan_fabric": Kind((FABRIC,), plan_fabric_kind),

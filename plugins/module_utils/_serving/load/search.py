@@ -51,8 +51,7 @@ def misses(figures: Mapping[str, Any], limits: Limits) -> float:
     if figures["failed"]:
         return FAILED
     asked = {"first_token_ms": limits.first_token_ms, "between_tokens_ms": limits.between_tokens_ms}
-    found = [figures[name].get("p95", 0.0) / limit for name, limit in asked.items() if limit]
-    return max(found)
+    return max(float(figures[name].get("p95", 0.0)) / limit for name, limit in asked.items() if limit)
 
 
 def next_level(all_levels: Sequence[int], tried: Mapping[int, float], guess: int = 0) -> int | None:

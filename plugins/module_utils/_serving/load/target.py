@@ -13,8 +13,9 @@ from urllib.parse import urlsplit
 
 from ..._errors import GaudiError
 from ..._node.json_file import read_json
+from ..control import CONTROL, ServingPaths, known_instances, read_control
+from ..instance import NAME
 
-INSTANCES = "/etc/gaudi3_scale/serving"
 # Longer than any key that a server is given.
 LONGEST_KEY = 4096
 
@@ -22,7 +23,8 @@ LONGEST_KEY = 4096
 @dataclass(frozen=True)
 class Target:
     """``model`` is the served name, "" for the server's first. ``certificate`` is what its own is held against;
-    ``is_pinned``: that one and no other, by whatever name it is reached."""
+    ``is_pinned``: that one and no other, by whatever name it is reached. ``seats`` are the requests that it computes at
+    the same time. Of what is not known, 0."""
 
     host: str
     port: int
@@ -33,6 +35,7 @@ class Target:
     is_pinned: bool = False
     max_tokens: int = 0
     vocabulary: int = 0
+    seats: int = 0
 
     @property
     def authority(self) -> str:
@@ -52,27 +55,34 @@ class Target:
         return context
 
 
-def instance_target(name: str, directory: str = INSTANCES) -> Target:
+def instance_target(name: str, directory: str = CONTROL) -> Target:
     """The instance ``name`` as its role wrote it down. Raises GaudiError."""
-    path = Path(directory, f"{name}.json")
-    found = read_json(str(path))
+    found = read_control(ServingPaths(name, directory)) if NAME.fullmatch(name) else None
     if found is None:
-        known = sorted(one.stem for one in Path(directory).glob("*.json"))
+        known = [one.name for one in known_instances(directory)]
         there = f"those of this node: {', '.join(known)}" if known else "this node has none; serving.yml starts one"
         raise GaudiError(f"name: {name} is no instance; {there}.", instances=known)
-    limits = found.get("limits") or {}
-    certificate = str(found.get("certificate") or "")
     return Target(
-        host=_reachable(str(found["address"])),
-        port=int(found["port"]),
-        model=str(found["served_name"]),
-        key=read_key(str(found.get("key_file") or "")),
-        certificate=certificate,
-        has_tls=bool(certificate),
-        is_pinned=bool(certificate),
-        max_tokens=int(limits.get("max_model_len") or 0),
-        vocabulary=_vocabulary(str(found.get("model") or "")),
+        host=_reachable(found.address),
+        port=found.port,
+        model=found.served_name,
+        key=read_key(found.key_file),
+        certificate=found.certificate,
+        has_tls=bool(found.certificate),
+        is_pinned=bool(found.certificate),
+        max_tokens=found.limits.get("max_model_len", 0),
+        vocabulary=_vocabulary(found.model),
+        seats=found.limits.get("max_num_seqs", 0),
     )
+
+
+def only_instance(directory: str = CONTROL) -> str:
+    """The name of the node's one instance. Raises GaudiError where it has none or several."""
+    known = [one.name for one in known_instances(directory)]
+    if len(known) != 1:
+        has = f"has {', '.join(known)}" if known else "has no instance"
+        raise GaudiError(f"name is empty, and this node {has}; name one of its instances, or a server in url.")
+    return known[0]
 
 
 def url_target(url: str, model: str, key_file: str, certificate: str) -> Target:
