@@ -75,7 +75,7 @@ class Control:
     """An instance as it was set up. ``model`` is its directory, ``version`` its record's digest; "": it has none.
 
     ``certificate`` is the file that clients trust; "": it answers without TLS. ``key_file`` "": without a key.
-    ``runtime`` is the virtual environment or the image's reference.
+    ``runtime`` is the virtual environment or the image's reference, ``dtype`` what it computes with; "": vLLM chooses.
     """
 
     name: str
@@ -90,6 +90,7 @@ class Control:
     key_file: str = ""
     certificate: str = ""
     runtime: str = ""
+    dtype: str = ""
     limits: Mapping[str, int] = field(default_factory=dict)
 
     def text(self) -> str:
