@@ -33,6 +33,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.files imp
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.account_unit import DEFAULT_LIMITS
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.unit_hardening import DISTRIBUTIONS_SERVICE
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualify import unit as qualification
+from ansible_collections.gaudi3.scale.plugins.module_utils._serving.unit import confined as serving_confined
 from ansible_collections.gaudi3.scale.plugins.module_utils._slurm.state import CONFINED as SLURM_HEALTH
 from ansible_collections.gaudi3.scale.plugins.module_utils._storage.measure import limits_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._verify.measurement import torch_limits
@@ -119,6 +120,12 @@ UNITS = (
         lambda: _service(*_job(f"registry.example.org/train@sha256:{'0' * 64}"), user="gaudi"),
         9.2,
         "as a job; podman makes one user namespace, with one user ID, and mounts in it",
+    ),
+    Unit(
+        "`gaudi3-scale-serving-NAME`",
+        lambda: _service(*serving_confined(is_container=False), user="gaudi-serving"),
+        9.2,
+        "an account of its own: reads models, writes its own directory; IP of any address; the cards' devices",
     ),
     Unit(
         "programs of that account before a launch, and while its requirements are installed",

@@ -457,6 +457,12 @@ GATES = (
         ("tests/site_images.py", "plugins/module_utils/_job/container", *subjects("containers", "launch")),
     ),
     on_own_nodes(
+        "serving",
+        "a model that was trained, exported and published here answers; kills, damage and what is taken",
+        1200,
+        ("sandbox/engine", *subjects("serving", "model", "export")),
+    ),
+    on_own_nodes(
         "quickstart",
         "the README's and the first day's commands, typed from an empty directory, and what they print",
         1800,

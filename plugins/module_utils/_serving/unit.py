@@ -68,7 +68,7 @@ def unit_text(instance: Instance, paths: ServingPaths, program: Program, model: 
         "LogRateLimitIntervalSec=0",
         "LimitMEMLOCK=infinity",
         "LimitNOFILE=65536",
-        *_confined(program),
+        *confined(is_container=program.is_container),
         f"ReadWritePaths={' '.join(quoted(path) for path in (paths.home, *program.writable))}",
         *([f"BindReadOnlyPaths={quoted(model)}"] if model.startswith(_HOMES) else []),
         "",
@@ -79,8 +79,9 @@ def unit_text(instance: Instance, paths: ServingPaths, program: Program, model: 
     return "\n".join(lines)
 
 
-def _confined(program: Program) -> list[str]:
-    lines = CONTAINER_ENGINE if program.is_container else FOREIGN_PROGRAM
+def confined(*, is_container: bool) -> list[str]:
+    """What it may not do; podman in it makes a user namespace, and mounts in that."""
+    lines = CONTAINER_ENGINE if is_container else FOREIGN_PROGRAM
     return [
         *("ProtectSystem=strict" if line.startswith("ProtectSystem=") else line for line in lines),
         "ProtectHome=tmpfs",
