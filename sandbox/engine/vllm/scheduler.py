@@ -46,7 +46,7 @@ class Request:
     sampling: Sampling
     events: queue.SimpleQueue[tuple[Scored | None, str]] = field(default_factory=queue.SimpleQueue)
     prompt_scores: list[Scored] = field(default_factory=list)
-    aborted: bool = False
+    ended_by: str = ""
     number: int = field(default_factory=lambda: next(_NUMBERS))
     arrived: float = field(default_factory=time.monotonic)
     began: float = 0.0
@@ -82,10 +82,11 @@ class Scheduler:
             held = sum(len(one.prompt) + len(one.made) for one in self._running)
             return len(self._running), len(self._waiting), held / (self._seats * self._length)
 
-    def abort_all(self) -> None:
+    def end_all(self, reason: str) -> None:
+        """At its next step each ends for this reason: abort or error."""
         with self._changed:
             for request in (*self._waiting, *self._running):
-                request.aborted = True
+                request.ended_by = reason
 
     def _loop(self) -> None:
         while True:
@@ -102,8 +103,8 @@ class Scheduler:
                 self._step(request)
 
     def _step(self, request: Request) -> None:
-        if request.aborted:
-            self._give_up(request, "abort")
+        if request.ended_by:
+            self._give_up(request, request.ended_by)
             return
         try:
             self._advance(request)

@@ -163,7 +163,7 @@ class Handler(BaseHTTPRequestHandler):
         except OSError:
             self.close_connection = True
             for answer in submitted:
-                answer.request.aborted = True
+                answer.request.ended_by = "abort"
         except answers.BrokenError:
             # A real 0.32 ends a stream so: the client has to see the error, since [DONE] follows.
             if asked.stream:
