@@ -39,6 +39,7 @@ from .port_families import port_families
 from .probe_families import probe_families
 from .server_families import server_families
 from .server_readings import ServerReading, read_servers
+from .serving_log import note as note_tokens
 from .textfile import CARDS, REST, path_of, put, write_families
 
 FLAGS = "/etc/gaudi3_scale/environment"
@@ -95,6 +96,7 @@ def collect(
     else:
         jobs = read_jobs(run, STATE_DIRECTORY, LOG_DIRECTORY, now, known.jobs)
         known = Known(jobs, read_servers(run, now, known.servers))
+        note_tokens(Path(given.kept).parent / "serving", known.servers, now)
         families, answered = _rest(known), True
     if answered:
         write_families(path_of(given.directory, given.about), [*families, *_own(given, now)])

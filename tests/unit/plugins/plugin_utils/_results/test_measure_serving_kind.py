@@ -7,7 +7,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measure_serving_kind import (
     MEASURED,
@@ -113,9 +112,12 @@ def test_a_run_in_which_nothing_was_answered_has_no_latency() -> None:
 
 
 @pytest.mark.parametrize("odd", [{"concurrency": "8"}, {"model": "a\x1b[31m"}, {"first_token_ms": {"p95": "inf"}}])
-def test_what_no_node_of_ours_says_is_refused(odd: dict[str, Any]) -> None:
-    with pytest.raises(GaudiError, match=r"a answered gaudi3\.scale\.serving_measurement with an invalid result"):
-        made({"a": result(run(1, 50.0, **odd))})
+def test_a_node_that_answers_as_none_of_ours_fails_and_no_other(odd: dict[str, Any]) -> None:
+    report = made({"a": result(run(1, 50.0, **odd)), "b": result(run(1, 50.0))})
+    assert report.reasons is not None
+    assert list(report.reasons) == ["a"]
+    assert report.reasons["a"].startswith("a answered gaudi3.scale.serving_measurement with an invalid result: runs[0]")
+    assert [row["node"] for row in report.options["rows"]] == ["b"]
 
 
 def test_a_line_for_the_screen() -> None:
