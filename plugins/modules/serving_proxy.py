@@ -77,6 +77,12 @@ options:
         description: Whether it gets requests.
         type: bool
         default: false
+  nodes:
+    description:
+      - Nodes of the inventory, instead of O(instances) and O(keep_nodes). The controller takes what C(serving.yml) found
+        of them in this run; instances of other nodes stay as they are.
+    type: list
+    elements: str
   keep_nodes:
     description: Nodes whose instances stay in the proxy as they are, if O(instances) has none of theirs.
     type: list
@@ -202,6 +208,8 @@ def main() -> None:
             "address": {"type": "str", "default": "127.0.0.1"},
             "port": {"type": "int", "default": 8080},
             "instances": {"type": "list", "elements": "dict", "default": [], "options": INSTANCE_OPTIONS},
+            # The controller has read them by then.
+            "nodes": {"type": "list", "elements": "str"},
             "keep_nodes": {"type": "list", "elements": "str", "default": []},
             "key_file": {"type": "path", "no_log": False},
             "certificate": {"type": "path"},
@@ -216,7 +224,7 @@ def main() -> None:
 
 
 def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
-    plain: dict[str, Any] = {name: "" if value is None else value for name, value in given.items()}
+    plain: dict[str, Any] = {name: "" if value is None else value for name, value in given.items() if name != "nodes"}
     servers = parse_servers(given["instances"], given["host"])
     told = {**plain, "instances": servers, "keep_nodes": tuple(given["keep_nodes"])}
     return converge(ProxyOptions(**told), run_process, module.check_mode)

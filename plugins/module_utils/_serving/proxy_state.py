@@ -42,9 +42,15 @@ def converge(
     if options.state == ABSENT:
         return _removed(options, run, check_mode)
     known = read_servers(options.places)
-    if options.state in (DRAINED, READY):
-        return _set(options, known, run, check_mode, sleep)
-    return _present(options, known, run, check_mode)
+    if options.state == DRAINED:
+        return _drain(options, known, run, check_mode, sleep)
+    if options.state == READY:
+        rows = [one for one in options.instances if one.name == options.name] or _named(known, options.name)
+        others = [one for one in known if one.name != options.name]
+        return _present(options, (*others, *(replace(one, admitted=True) for one in rows)), run, check_mode)
+    nodes = {one.name.partition(":")[0] for one in options.instances}
+    kept = (one for one in known if one.name.partition(":")[0] in {*options.keep_nodes} - nodes)
+    return _present(options, (*options.instances, *kept), run, check_mode)
 
 
 def read_servers(places: Places) -> tuple[Server, ...]:
@@ -58,10 +64,8 @@ def read_servers(places: Places) -> tuple[Server, ...]:
     )
 
 
-def _present(options: ProxyOptions, known: Sequence[Server], run: Run, check_mode: bool) -> dict[str, Any]:
-    nodes = {one.name.partition(":")[0] for one in options.instances}
-    kept = tuple(one for one in known if one.name.partition(":")[0] in {*options.keep_nodes} - nodes)
-    servers = tuple(sorted((*options.instances, *kept), key=lambda one: one.name))
+def _present(options: ProxyOptions, wanted: Iterable[Server], run: Run, check_mode: bool) -> dict[str, Any]:
+    servers = tuple(sorted(wanted, key=lambda one: one.name))
     proxy = _proxy(options, servers)
     places = options.places
     before = read_text(places.configuration) or ""
@@ -93,27 +97,31 @@ def _present(options: ProxyOptions, known: Sequence[Server], run: Run, check_mod
     return {**_result(steps, servers), "diff": differences(shown)}
 
 
-def _set(
+def _named(known: Sequence[Server], name: str) -> list[Server]:
+    found = [one for one in known if one.name == name]
+    if not found:
+        has = f"it has {', '.join(one.name for one in known)}" if known else "it has none"
+        raise GaudiError(f"name: the proxy has no instance {name}; {has}.")
+    return found
+
+
+def _drain(
     options: ProxyOptions, known: Sequence[Server], run: Run, check_mode: bool, sleep: Callable[[float], None]
 ) -> dict[str, Any]:
-    """One instance out of the proxy or into it; what it is answering is counted until it is none."""
-    places, wanted = options.places, options.state == READY
-    if options.name not in [one.name for one in known]:
-        has = f"it has {', '.join(one.name for one in known)}" if known else "it has none"
-        raise GaudiError(f"name: the proxy has no instance {options.name}; {has}.")
-    servers = tuple(replace(one, admitted=wanted) if one.name == options.name else one for one in known)
-    changes = pending([_state_file(places, servers), *_rewritten(places, options.name, wanted)])
-    steps = _steps(changes)
-    if check_mode:
-        return {**_result(steps, servers), "in_flight": 0}
-    for change in changes:
-        write(change)
-    if not is_active(run, UNIT):
-        return {**_result(steps, servers), "in_flight": 0}
-    set_state(places.admin, backend_of(servers, options.name), SET_READY if wanted else DRAIN)
-    if wanted:
-        return {**_result(steps, servers), "in_flight": 0}
-    return {**_result(steps, servers), "in_flight": _drained(options, sleep)}
+    """One instance out of the proxy; what it is answering is counted until it is none. One that there is not is out."""
+    places = options.places
+    if not any(one.name == options.name for one in known):
+        return {**_result([], known), "in_flight": 0}
+    servers = tuple(replace(one, admitted=one.admitted and one.name != options.name) for one in known)
+    changes = pending([_state_file(places, servers), *_switched_off(places, options.name)])
+    in_flight = 0
+    if not check_mode:
+        for change in changes:
+            write(change)
+        if is_active(run, UNIT):
+            set_state(places.admin, backend_of(servers, options.name), DRAIN)
+            in_flight = _drained(options, sleep)
+    return {**_result(_steps(changes), servers), "in_flight": in_flight}
 
 
 def _drained(options: ProxyOptions, sleep: Callable[[float], None]) -> int:
@@ -166,14 +174,11 @@ def _state_file(places: Places, servers: Iterable[Server]) -> WantedFile:
     return WantedFile(places.state, json.dumps({"servers": [asdict(one) for one in servers]}, indent=1) + "\n")
 
 
-def _rewritten(places: Places, name: str, admitted: bool) -> list[WantedFile]:
-    """The configuration with one server switched on or off; no other word of it is another."""
+def _switched_off(places: Places, name: str) -> list[WantedFile]:
+    """The configuration without one server; no other word of it is another."""
     lines = (read_text(places.configuration) or "").splitlines()
     start = f"    server {name} "
-    changed = [
-        line.removesuffix(_DISABLED) + ("" if admitted else _DISABLED) if line.startswith(start) else line
-        for line in lines
-    ]
+    changed = [line.removesuffix(_DISABLED) + _DISABLED if line.startswith(start) else line for line in lines]
     return [WantedFile(places.configuration, "\n".join([*changed, ""]), 0o600)] if lines else []
 
 
