@@ -60,6 +60,7 @@ STARTED = {
     f"{CORE}/_job/engines/mpirun.py": "a word of the job's own command",
     f"{CORE}/_job/engines/torchrun.py": "a word of the job's own command",
     f"{CORE}/_launch/library.py": "as the job's account",
+    f"{CORE}/_serving/runtime.py": "looked for, and not run",
     f"{CORE}/_batch/probe/probe.py": "as the account of the trials",
     f"{CORE}/_compare/runs.py": "as the account of the runs",
     f"{CORE}/_venv/program.py": "the heading of a program of the account's",

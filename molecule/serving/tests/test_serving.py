@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from testinfra.host import Host
 
 from tests.sandbox_nodes import Played
@@ -65,7 +66,7 @@ def test_check_mode_on_a_node_that_serves_nothing_shows_the_unit_and_changes_not
     shown = play("serving", **SERVING, arguments="--check --diff")
     assert shown.status == "successful" and shown.changed > 0, shown.screen
     assert f"+++ after: /etc/systemd/system/{UNIT}" in shown.screen
-    assert f"+ExecStart" in shown.screen and version in shown.screen
+    assert "+ExecStart" in shown.screen and version in shown.screen
     assert not node.file("/etc/gaudi3_scale/serving").exists
     assert not node.file(f"/etc/systemd/system/{UNIT}").exists
     assert not node.user("gaudi-serving").exists
@@ -101,19 +102,22 @@ def test_a_killed_engine_is_started_again_by_its_unit_and_answers_the_same(nodes
     assert properties(node, "NRestarts")["NRestarts"] == "1"
 
 
-def test_a_weight_that_is_another_is_refused_at_the_next_start_and_by_the_next_run(
-    play: Callable[..., Played], nodes: dict[str, Host], version: str
+@pytest.mark.parametrize(
+    "name",
+    ["model.safetensors", *(pytest.param(name, marks=pytest.mark.long) for name in ("config.json", "tokenizer.json"))],
+)
+def test_a_byte_that_is_another_is_refused_at_the_next_start_and_by_the_next_run(
+    play: Callable[..., Played], nodes: dict[str, Host], version: str, name: str
 ) -> None:
     node = nodes["node1"]
-    weights = f"{STATE}/models/{version}/model.safetensors"
-    size = int(node.check_output(f"stat -c %s {weights}"))
-    node.check_output(f"printf '\\125' | dd of={weights} bs=1 seek={size - 9} conv=notrunc status=none")
+    damaged = f"{STATE}/models/{version}/{name}"
+    node.check_output(f"printf '\\125' | dd of={damaged} bs=1 seek=20 conv=notrunc status=none")
     assert node.run(f"systemctl restart {UNIT}").rc != 0
     node.check_output(f"systemctl stop {UNIT}")
     log = node.check_output(f"journalctl -u {UNIT} -n 30 --no-pager")
-    assert "model.safetensors is changed or damaged" in log
+    assert f"{name} is changed or damaged" in log
     refused = play("serving", **SERVING)
-    assert "is refused: model.safetensors is changed or damaged" in " ".join(refused.messages)
+    assert f"is refused: {name} is changed or damaged" in " ".join(refused.messages)
     assert completion(node)[0] == 0
     # Without the copy the next run brings another.
     node.check_output(f"rm -r {STATE}/models/{version}")

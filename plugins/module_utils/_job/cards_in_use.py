@@ -21,6 +21,7 @@ from pathlib import Path
 from .._cards.accel_sysfs import accel_devices, pci_cards
 from .._cards.part import NodeCards, cards_of
 from .._node.commands import Run
+from .._node.instances import INSTANCES, are_any, control_of
 from .._node.json_file import read_json
 from .._node.kernel_modules import Holder, find_holders
 from .._node.lock import exclusive
@@ -35,8 +36,6 @@ LOCK_SECONDS = 300.0
 # Of a look at a trial's lock, which another one may take at the same time.
 _LOOK_TRIES, _LOOK_SECONDS = 40, 0.05
 _DEVICE = re.compile(r"accel(\d+)")
-# What serves a model, and what is known of it (_serving/control.py, which rests on this package).
-INSTANCES = "/etc/gaudi3_scale/serving"
 INSTANCE_UNIT = re.compile(r"gaudi3-scale-serving-([a-z0-9-]+)\.service")
 
 
@@ -96,13 +95,11 @@ def claims(asker: Asker, run: Run) -> list[Claim]:
 
 def _of_instances(asker: Asker, run: Run) -> Iterator[tuple[str, tuple[int, ...]]]:
     """The modules of each other instance whose unit is there, or about to start again."""
-    # systemd is asked where there is any.
-    are_any = any(Path(asker.instance_directory).glob("*.json"))
-    for unit in sorted(active_units(run, "gaudi3-scale-serving-*.service")) if are_any else ():
+    is_asked = are_any(asker.instance_directory)
+    for unit in sorted(active_units(run, "gaudi3-scale-serving-*.service")) if is_asked else ():
         found = INSTANCE_UNIT.fullmatch(unit)
         if found and found[1] not in asker.instances:
-            control = read_json(str(Path(asker.instance_directory, f"{found[1]}.json"))) or {}
-            yield found[1], whole_numbers(control.get("modules"))
+            yield found[1], whole_numbers(control_of(found[1], asker.instance_directory).get("modules"))
 
 
 def _claim(paths: JobPaths) -> Claim | None:

@@ -28,6 +28,7 @@ from .._job.container.reference import parse_pinned
 from .._job.paths import STATE_DIRECTORY, JobPaths, known_jobs
 from .._node.account_directory import acting_as, give
 from .._node.commands import CommandResult, Run, last_line
+from .._node.instances import runtimes
 from .._node.job_user import account, run_as_user
 from .._node.json_file import parse_object, read_json
 from .._node.lock import exclusive
@@ -146,10 +147,12 @@ def _fetch(options: ImageOptions, directory: str, programs: str, run: Run) -> No
 
 
 def _remove_unused(options: ImageOptions, place: str, directory: str, owner: pwd.struct_passwd, run: Run) -> None:
-    """Those that no job names, by root's descriptions."""
+    """Those that no job and no instance names, by root's descriptions."""
     paths = JobPaths("images", options.state_directory)
     described = [read_json(JobPaths(name, options.state_directory).description) or {} for name in known_jobs(paths)]
-    named = {image_directory(str(one["image"]), place) for one in described if one.get("image")} | {directory}
+    images = [str(one["image"]) for one in described if one.get("image")]
+    images += [runtime for runtime in runtimes() if "@sha256:" in runtime]
+    named = {image_directory(image, place) for image in images} | {directory}
     with acting_as(owner), suppress(OSError):
         found = [path for path in Path(place).iterdir() if str(path) not in named]
         old = [str(path) for path in found if time.time() - path.lstat().st_mtime > KEPT_S]

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from .._job.description import whole_numbers
+from .._node.instances import INSTANCES
 from .._node.json_file import read_json
 from .instance import NAME
 
-CONTROL = "/etc/gaudi3_scale/serving"
+CONTROL = INSTANCES
 STATE = "/var/lib/gaudi3_scale/serving"
 ACCOUNT = "gaudi-serving"
 UNIT_START, UNIT_END = "gaudi3-scale-serving-", ".service"

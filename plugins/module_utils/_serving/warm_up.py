@@ -60,4 +60,4 @@ def reason_of(lines: Iterable[str]) -> str:
     """Why a program has ended, by what it said last."""
     said = [line.strip() for line in lines if line.strip()]
     reasons = [line for line in said if _REASON.search(line)]
-    return ((reasons or said)[-1:] or ["it said nothing"])[0][-400:].rstrip(".")
+    return ((reasons or said)[-1:] or ["no message"])[0][-400:].rstrip(".")

@@ -48,7 +48,7 @@ def test_what_is_left_follows_from_the_pace():
             "gaudi3_scale: model /x is refused: a is missing; serve another",
         ),
         (["it just ended"], "it just ended"),
-        ([], "it said nothing"),
+        ([], "no message"),
     ],
 )
 def test_the_reason_of_an_end_is_its_last_error(lines, expected):
