@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literals, taken
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._serving.measured import ANSWER, MOST_RUNS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._serving.run_line import run_line
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import show
 
-# Loads that an operator names, one each; a search has seven.
-MOST_RUNS = 1000
+MODULE = "gaudi3.scale.serving_measurement"
 
 
 class ActionModule(NodeModule):
@@ -26,14 +27,21 @@ class ActionModule(NodeModule):
         super().run(tmp, task_vars)
         arguments = dict(self._task.args)
         host = task_vars["inventory_hostname"]
+        result: dict[str, Any] = {}
         for _number in range(MOST_RUNS):
             known = len(arguments.get("runs") or [])
             result = self._execute_module(module_args=arguments, task_vars=task_vars)
-            runs = result.get("runs") or []
-            if result.get("failed") or len(runs) != known + 1:
+            if result.get("failed"):
                 break
-            show(f"{host}: {run_line(runs[-1])}")
-            if result["next"] is None:
+            try:
+                answer = taken(host, MODULE, ANSWER, result)
+            except GaudiError as error:
+                return {"failed": True, "changed": False, "msg": str(error)}
+            # None was made in check mode, and where all were known.
+            if len(answer["runs"]) <= known:
                 break
-            arguments["runs"] = runs
+            show(f"{host}: {run_line(answer['runs'][-1])}")
+            if answer["next"] is None:
+                break
+            arguments["runs"] = answer["runs"]
         return dict(literals(result))

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -125,3 +126,14 @@ def known_instances(control_directory: str = CONTROL) -> list[Control]:
     """Those that are set up on this node, by their names."""
     names = [path.stem for path in sorted(Path(control_directory).glob("*.json")) if NAME.fullmatch(path.stem)]
     return [one for name in names if (one := read_control(ServingPaths(name, control_directory)))]
+
+
+def reachable(address: str) -> str:
+    """Where an instance that listens on all addresses is met from its own node."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if not found.is_unspecified:
+        return address
+    return "127.0.0.1" if found.version == 4 else "::1"

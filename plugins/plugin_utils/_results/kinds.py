@@ -61,6 +61,10 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.report_cost_
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.report_cost_kind import HISTORY as COURSE
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.report_cost_kind import INFO as COSTED
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.report_serving_cost_kind import USED as SERVED_COST
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.report_serving_cost_kind import (
+    report_serving_cost_kind,
+)
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.show_fleet_kind import TOLD, show_fleet_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_kind import HISTORY, INFO, training_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.tune_training_kind import tune_training_kind
@@ -232,6 +236,7 @@ KINDS = {
     "plan_upgrade": Kind((PLAN,), _plan_upgrade),
     "qualify_nodes": Kind((QUALIFIED,), qualify_nodes_kind),
     "report_cost": Kind((COSTED, COURSE, ENERGY), report_cost_kind),
+    "report_serving_cost": Kind((SERVED_COST,), report_serving_cost_kind),
     "show_fleet": Kind((TOLD,), show_fleet_kind),
     "tune_training": Kind((), tune_training_kind),
     "upgrade_driver": Kind((UPGRADED,), _upgrade_driver),

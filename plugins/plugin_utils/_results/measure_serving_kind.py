@@ -8,11 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import quantity, rounded, written
 from ansible_collections.gaudi3.scale.plugins.module_utils._serving.load.search import Limits, misses
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import taken
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._serving.measured import ANSWER
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._serving.run_line import milliseconds
 
+MODULE = "gaudi3.scale.serving_measurement"
 MEASURED = "gaudi_serving_measured_result"
 OK, FAILED, MISSED = "ok", "failed", "above its limit"
 COLUMNS = (
@@ -37,15 +41,21 @@ LEGEND = (
 def measure_serving_kind(asked: Asked) -> Made:
     """``given``: what was asked for. A refusal where nothing was measured, or a limit holds for no load."""
     results = asked.results(MEASURED)
-    measured = {host: result for host, result in results.items() if result.get("runs")}
     limits = Limits(float(asked.given["first_token_ms"]), float(asked.given["between_tokens_ms"]))
-    reasons = {
-        host: asked.why_no_result(results.get(host, {}), "Nothing was measured.")
-        for host in asked.hosts
-        if host not in measured and not asked.check_mode
-    }
-    for host, result in measured.items():
-        reason = _reason(result, limits)
+    measured: dict[str, Mapping[str, Any]] = {}
+    reasons: dict[str, str] = {}
+    for host in asked.hosts:
+        result = results.get(host, {})
+        try:
+            answer = taken(host, MODULE, ANSWER, result) if result.get("runs") else {}
+        except GaudiError as error:
+            reasons[host] = str(error)
+            continue
+        if answer:
+            measured[host] = answer
+            reason = _reason(answer, limits)
+        else:
+            reason = "" if asked.check_mode else asked.why_no_result(result, "Nothing was measured.")
         if reason:
             reasons[host] = reason
     rows = [

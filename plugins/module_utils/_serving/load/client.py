@@ -19,6 +19,7 @@ from .sse import Events
 from .target import Target
 
 COMPLETIONS = "/v1/completions"
+ABORTED = "abort"
 _PIECE = 1 << 16
 # Of an answer that is an error, and of what is shown of it.
 _LONGEST_ERROR, _SHOWN = 1 << 14, 200
@@ -138,7 +139,11 @@ def _note(event: Mapping[str, Any], sample: Sample) -> None:
         raise BrokenError("an event is no JSON object")
     if event.get("error"):
         raise BrokenError(_words(event))
-    if event.get("choices"):
+    choices = event.get("choices")
+    if choices:
+        # A server that stops answers so, with status 200 and no token, or in the middle of one.
+        if any(isinstance(one, Mapping) and one.get("finish_reason") == ABORTED for one in choices):
+            raise BrokenError("the server aborted the request")
         now = time.perf_counter()
         if sample.first:
             sample.gaps.append(now - sample.last)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,11 +12,9 @@ from urllib.parse import urlsplit
 
 from ..._errors import GaudiError
 from ..._node.json_file import read_json
-from ..control import CONTROL, ServingPaths, known_instances, read_control
+from ..asking import read_key
+from ..control import CONTROL, ServingPaths, known_instances, reachable, read_control
 from ..instance import NAME
-
-# Longer than any key that a server is given.
-LONGEST_KEY = 4096
 
 
 @dataclass(frozen=True)
@@ -63,10 +60,10 @@ def instance_target(name: str, directory: str = CONTROL) -> Target:
         there = f"those of this node: {', '.join(known)}" if known else "this node has none; serving.yml starts one"
         raise GaudiError(f"name: {name} is no instance; {there}.", instances=known)
     return Target(
-        host=_reachable(found.address),
+        host=reachable(found.address),
         port=found.port,
         model=found.served_name,
-        key=read_key(found.key_file),
+        key=read_key(found.key_file) if found.key_file else "",
         certificate=found.certificate,
         has_tls=bool(found.certificate),
         is_pinned=bool(found.certificate),
@@ -94,35 +91,9 @@ def url_target(url: str, model: str, key_file: str, certificate: str) -> Target:
         port = 0
     if not parts.hostname or not port or parts.path.strip("/") or parts.query or parts.username:
         raise GaudiError(f"url is {url!r}; give scheme, host and port alone, such as https://serving.example.org:8443.")
-    return Target(parts.hostname, port, model, read_key(key_file), certificate, parts.scheme == "https")
-
-
-def read_key(path: str) -> str:
-    """The key in a file; "" without one. Raises GaudiError, which does not show it."""
-    if not path:
-        return ""
-    try:
-        with Path(path).open(encoding="ascii") as file:
-            key = file.read(LONGEST_KEY + 1).strip()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not ASCII"
-        raise GaudiError(f"key_file: {path} cannot be read: {reason}.") from error
-    # A file of variables for the unit has the name of the one that it sets.
-    key = key.partition("=")[2] if key.startswith("VLLM_API_KEY=") else key
-    if not key or len(key.split()) != 1 or len(key) > LONGEST_KEY:
-        raise GaudiError(f"key_file: {path} does not hold one key on one line.")
-    return key
-
-
-def _reachable(address: str) -> str:
-    """Where an instance that listens on all addresses is met from its own node."""
-    try:
-        found = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    if not found.is_unspecified:
-        return address
-    return "127.0.0.1" if found.version == 4 else "::1"
+    return Target(
+        parts.hostname, port, model, read_key(key_file) if key_file else "", certificate, parts.scheme == "https"
+    )
 
 
 def _vocabulary(directory: str) -> int:

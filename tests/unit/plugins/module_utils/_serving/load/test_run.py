@@ -107,6 +107,14 @@ async def broken_off(writer: asyncio.StreamWriter, _asked: object) -> None:
     writer.write(b"0\r\n\r\n")
 
 
+async def aborted(writer: asyncio.StreamWriter, _asked: object) -> None:
+    """As a real vLLM 0.32 answers while it stops."""
+    writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+    send_event(writer, {"choices": [{"text": "", "finish_reason": "abort"}]})
+    send_chunk(writer, b"data: [DONE]\n\n")
+    writer.write(b"0\r\n\r\n")
+
+
 async def endless(writer: asyncio.StreamWriter, _asked: object) -> None:
     writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
     for _number in range(40):
@@ -129,6 +137,7 @@ async def hanging(_writer: asyncio.StreamWriter, _asked: object) -> None:
         (cut, "the answer was cut"),
         (undone, "the stream ended before its last event"),
         (broken_off, "EngineDeadError"),
+        (aborted, "the server aborted the request"),
         (endless, "an event does not end"),
         (foreign, "it is not HTTP"),
         (hanging, "no whole answer within 1 s"),

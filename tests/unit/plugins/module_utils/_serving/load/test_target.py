@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from plugins.module_utils._errors import GaudiError
-from plugins.module_utils._serving.load.target import instance_target, read_key, url_target
+from plugins.module_utils._serving.load.target import instance_target, only_instance, url_target
 
 
 def write(directory: Path, **more: object) -> None:
@@ -43,6 +43,19 @@ def test_an_instance_that_is_none(tmp_path: Path) -> None:
         instance_target("bokks", str(tmp_path))
 
 
+def test_the_only_instance_needs_no_name(tmp_path: Path) -> None:
+    with pytest.raises(GaudiError, match="name is empty, and this node has no instance"):
+        only_instance(str(tmp_path))
+    place = tmp_path / "instances"
+    place.mkdir()
+    for name in ("books", "chat"):
+        (place / f"{name}.json").write_text("{}")
+    with pytest.raises(GaudiError, match="this node has books, chat; name one"):
+        only_instance(str(place))
+    (place / "chat.json").unlink()
+    assert only_instance(str(place)) == "books"
+
+
 @pytest.mark.parametrize(
     ("url", "host", "port", "has_tls"),
     [
@@ -64,16 +77,6 @@ def test_an_address_that_is_none(url: str) -> None:
         url_target(url, "", "", "")
 
 
-@pytest.mark.parametrize("content", ["", "a b", "a\nb", "k" * 5000])
-def test_a_file_without_one_key(tmp_path: Path, content: str) -> None:
-    (tmp_path / "key").write_text(content)
-    with pytest.raises(GaudiError, match="does not hold one key on one line") as raised:
-        read_key(str(tmp_path / "key"))
-    assert "k" * 100 not in str(raised.value)
-
-
-def test_a_key_as_a_unit_s_file_of_variables_has_it(tmp_path: Path) -> None:
-    (tmp_path / "key").write_text("VLLM_API_KEY=abc\n")
-    assert read_key(str(tmp_path / "key")) == "abc"
-    with pytest.raises(GaudiError, match=r"key_file: .*gone cannot be read: No such file"):
-        read_key(str(tmp_path / "gone"))
+def test_a_key_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(GaudiError, match=r"gone cannot be read on this node \(No such file"):
+        url_target("http://serving:8000", "", str(tmp_path / "gone"), "")
