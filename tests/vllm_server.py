@@ -22,8 +22,6 @@ REQUIREMENTS = ROOT / "requirements" / "serving-test.txt"
 VENV = ROOT / "build" / "serving-venv"
 # Imports alone take a minute where nothing is compiled, and several on a busy machine.
 START_SECONDS = 900.0
-# What its kernels for CPUs are compiled for, at least.
-PROCESSOR = "avx2"
 # The repack has another name than the program looks for, and by the local version it finds that the device is a CPU.
 METADATA = "Metadata-Version: 2.1\nName: vllm\nVersion: {version}+cpu\n"
 ENVIRONMENT = {
@@ -35,12 +33,6 @@ ENVIRONMENT = {
     # Threads that wait for each other spin, and on a busy machine that is most of what they do.
     "OMP_NUM_THREADS": "1",
 }
-
-
-def lacking() -> str:
-    """What this machine has not of what it needs; "" where it has all."""
-    flags = Path("/proc/cpuinfo").read_text(encoding="utf-8").split()
-    return "" if PROCESSOR in flags else f"a processor with {PROCESSOR}"
 
 
 def vllm_program() -> Path:
