@@ -79,8 +79,8 @@ options:
         default: false
   nodes:
     description:
-      - Nodes of the inventory, instead of O(instances) and O(keep_nodes). The controller takes what C(serving.yml) found
-        of them in this run; instances of other nodes stay as they are.
+      - Nodes of the inventory, instead of O(instances) and O(keep_nodes). The controller takes what C(serving.yml)
+        found of them in this run; instances of other nodes stay as they are.
     type: list
     elements: str
   keep_nodes:
