@@ -39,7 +39,9 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._serving.load.target 
 from sandbox.engine.local import LocalEngine, free_port  # noqa: E402
 from tests.tiny_llama import write_tiny_llama  # noqa: E402
 
-MODEL, CLIENTS, TOKENS = "tiny", 9, 6
+MODEL, CLIENTS, TOKENS = "tiny", 8, 4
+# Between two requests of a client: two cores also start the engines.
+THINK_S = 0.1
 VERSIONS = ("0.24.0", "0.26.0")
 NAMES = ("one", "two", "three")
 HUNG_S, PAUSE_S, TIMEOUT_S = 8.0, 1.0, 120.0
@@ -221,6 +223,7 @@ async def _client(target: Target, over: threading.Event, found: Counter[str], nu
         kind = _kind(sample.error, bool(sample.first), sample.output_tokens)
         found["requests"] += 1
         found[kind] += 1
+        await asyncio.sleep(THINK_S)
         found["slowest (s)"] = max(found["slowest (s)"], round(sample.ended - sample.begun, 1))  # type: ignore[assignment]
     connection.close()
 

@@ -78,13 +78,8 @@ QUICK_LAYERS = ("preflight", "flags", "benchmark_fabric")
 # scenarios slurm, training, serving and build_image have it. Manifests want no node:
 # tests/unit/plugins/action/test_kubernetes_manifests.py.
 ELSEWHERE = {
-    "build_image",
-    "configure_slurm",
-    "measure_serving",
-    "publish_model",
-    "render_kubernetes",
-    "report_cost",
-    "serving",
+    *("build_image", "configure_slurm", "measure_serving", "publish_model", "render_kubernetes", "report_cost"),
+    *("roll_serving", "serve_model", "serving"),
 }
 IN_ORDER = (*LAYERS, *LOOKS, *ACTIONS, *LONG)
 PLAYED = named_rows({name: name for name in IN_ORDER}, {*QUICK_LAYERS, *LOOKS, *ACTIONS})

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .._errors import GaudiError
+from .._flags.recipe_cache import file_system, is_remote
 from .asking import read_key
 from .instance import OPTION, Instance
 from .runtime import RuntimeOptions
@@ -61,6 +62,20 @@ def check_options(options: ServingOptions) -> None:
                 f"{OPTION}: {one.name} answers at {one.address}, where everyone in the network could ask it; give "
                 "key_file, certificate and certificate_key, or 127.0.0.1 as address."
             )
+
+
+def check_local(state: str, proc: str) -> None:
+    """GaudiError where recipes and copies of models would lie on another machine's disk, whose locks are none."""
+    try:
+        mounts = Path(proc, "mounts").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return
+    point, kind = file_system(mounts, state)
+    if is_remote(kind):
+        raise GaudiError(
+            f"{state} lies on {point}, which is {kind}: compiled recipes need a local disk, and instances of several "
+            "nodes would share one directory; mount a local disk there."
+        )
 
 
 def check_secrets(options: ServingOptions) -> None:

@@ -18,7 +18,7 @@ from .apply import apply, forget, prepare, stop
 from .control import Control, known_instances
 from .engines import Engine, choose_engine, refuse_holes
 from .node_plan import Node, planned
-from .options import ABSENT, STARTED, ServingOptions, check_options, check_secrets
+from .options import ABSENT, STARTED, ServingOptions, check_local, check_options, check_secrets
 from .plan import no_files
 from .ready import ANSWERING, STARTING
 from .runtime import bring_runtime, check_runtime, look_at_runtime
@@ -39,6 +39,7 @@ def converge(
     if options.state == ABSENT:
         return _removed(before.values(), run, check_mode, node)
     check_secrets(options)
+    check_local(node.paths.state, node.proc)
     check_runtime(options.runtime)
     engine = choose_engine(options.engine_version, options.release, options.release_overrides)
     sources = {

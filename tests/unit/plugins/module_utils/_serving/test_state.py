@@ -10,6 +10,7 @@ import pwd
 import socket
 import stat
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -285,6 +286,14 @@ def test_keys_that_others_can_read_are_refused(node, systemd, options, tmp_path)
     assert "has no key; write the key in one line" in refused(node, systemd, options(key_file=str(key)), tmp_path)
     said = refused(node, systemd, options(certificate=str(key)), tmp_path)
     assert "certificate and certificate_key belong together" in said
+
+
+def test_a_state_directory_on_another_machine_s_disk_is_refused(node, systemd, options, tmp_path):
+    proc = tmp_path / "proc"
+    proc.mkdir()
+    (proc / "mounts").write_text(f"/dev/sda1 / ext4 rw 0 0\nnas:/x {tmp_path} nfs4 rw 0 0\n", encoding="utf-8")
+    said = refused(replace(node, proc=str(proc)), systemd, options(), tmp_path)
+    assert f"lies on {tmp_path}, which is nfs4: compiled recipes need a local disk" in said
 
 
 def test_copies_that_nobody_names_go_after_a_month(tmp_path):
