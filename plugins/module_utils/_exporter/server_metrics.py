@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 # More than an engine says of itself, with all its histograms.
 MOST_BYTES = 1 << 21
-_LINE = re.compile(r"vllm:([a-z_]+)(?:\{(.*)\})? ([0-9.eE+-]+|NaN|\+Inf)")
+_LINE = re.compile(r"vllm:([a-z0-9_]+)(?:\{(.*)\})? ([0-9.eE+-]+|NaN|\+Inf)")
 _LABEL = re.compile(r'([a-z_]+)="((?:[^"\\]|\\.)*)"')
 # Several engines of one server, as with data parallelism, are one: counts add up, and the fullest cache counts.
 SUMS = (

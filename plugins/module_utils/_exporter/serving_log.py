@@ -78,7 +78,7 @@ def answered(counts: Sequence[Count], begin: float, end: float) -> Answered:
 
 
 def _counts(line: Mapping[str, Any], name: str) -> Iterator[Count]:
-    told = mapping_of(line.get("servings")).get(name)
+    told: Any = mapping_of(line.get("servings")).get(name)
     try:
         started, prompt, generated = (float(value) for value in told)
         yield Count(float(line["time"]), started, prompt, generated)

@@ -113,7 +113,7 @@ def _highest(result: Mapping[str, Any], limits: Limits) -> str:
 
 def _title(measured: Mapping[str, Mapping[str, Any]], given: Mapping[str, Any]) -> str:
     models = dict.fromkeys(str(run["model"]) for result in measured.values() for run in result["runs"])
-    lengths = f"{given['input_tokens']:,} + {given['output_tokens']:,} tokens"
+    lengths = f"{int(given['input_tokens']):,} + {int(given['output_tokens']):,} tokens"
     return f"Serving of {', '.join(models)}, {lengths}" if models else "Serving"
 
 

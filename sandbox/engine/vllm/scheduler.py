@@ -101,6 +101,8 @@ class Scheduler:
             self._faults.before_a_step()
             for request in now:
                 self._step(request)
+            # Else this thread has Python for itself, and clients get their tokens all at once.
+            time.sleep(0)
 
     def _step(self, request: Request) -> None:
         if request.ended_by:

@@ -100,7 +100,7 @@ def _target(options: Mapping[str, Any]) -> Target:
     """The server at ``url``, or the instance; the node's only one where neither is named."""
     name, url = options["name"], options["url"]
     if name and url:
-        raise GaudiError(f"name is {name} and url is {url}, but one thing is measured; give one of them.")
+        raise GaudiError(f"name is {name}, and a url is given too, but one server is measured; give one of them.")
     if url:
         return url_target(url, options["model"], options["key_file"] or "", options["certificate"] or "")
     for only in ("model", "key_file", "certificate"):

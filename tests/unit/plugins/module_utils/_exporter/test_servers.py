@@ -38,6 +38,7 @@ vllm:time_to_first_token_seconds_bucket{engine="0",le="0.001",model_name="m"} 0.
 vllm:time_to_first_token_seconds_bucket{engine="0",le="0.5",model_name="m"} 8.0
 vllm:time_to_first_token_seconds_bucket{engine="0",le="+Inf",model_name="m"} 10.0
 vllm:time_to_first_token_seconds_sum{engine="0",model_name="m"} 4.5
+vllm:e2e_request_latency_seconds_sum{engine="0",model_name="m"} 70.0
 vllm:num_requests_waiting{engine="0",model_name="m"} NaN
 vllm:num_preemptions_total{engine="0",model_name="m"} -1.0
 vllm:unheard_of{engine="0"} 1.0
@@ -49,6 +50,7 @@ PARSED = ServerMetrics(
         "kv_cache_usage_perc": 0.5,
         "generation_tokens_total": 1.5e6,
         "time_to_first_token_seconds_sum": 4.5,
+        "e2e_request_latency_seconds_sum": 70.0,
     },
     {"stop": 10.0},
     {"time_to_first_token_seconds": {"0.001": 0.0, "0.5": 8.0, "+Inf": 10.0}},

@@ -14,7 +14,8 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measure_serv
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._serving.run_line import run_line
 
-GIVEN = {"input_tokens": 512, "output_tokens": 128, "first_token_ms": 0.0, "between_tokens_ms": 0.0}
+# As a command line has them, and as Ansible does.
+GIVEN = {"input_tokens": "512", "output_tokens": 128, "first_token_ms": "0", "between_tokens_ms": 0.0}
 
 
 def spread(p50: float, p95: float) -> dict[str, float]:

@@ -47,14 +47,16 @@ class StubServer:
         try:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode()
-                length = int(next(line for line in head.split("\r\n") if line.startswith("Content-Length")).split()[1])
-                body = await reader.readexactly(length)
+                lengths = [line.split()[1] for line in head.split("\r\n") if line.startswith("Content-Length:")]
+                body = await reader.readexactly(int(lengths[0]) if lengths else 0)
                 if f"Authorization: Bearer {self.key}" not in head and self.key and "/v1" in head:
                     send_json(writer, {"error": "Unauthorized"}, 401)
                 elif head.startswith("GET /v1/models"):
                     send_json(writer, {"data": [{"id": "stub", "max_model_len": 4096}]})
                 elif head.startswith("GET /version"):
                     send_json(writer, {"version": "9.9"})
+                elif not head.startswith("POST"):
+                    send_json(writer, {"detail": "Not Found"}, 404)
                 else:
                     asked = json.loads(body)
                     self.bodies.append(asked)

@@ -93,7 +93,7 @@ def test_check_mode_says_what_comes_first_and_asks_nothing() -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"name": "chat"}, "name is chat and url is http://serving:8000, but one thing is measured"),
+        ({"name": "chat"}, "name is chat, and a url is given too, but one server is measured; give one"),
         ({"url": "", "model": "m"}, "model is only for url; an instance brings its own"),
         ({"url": "", "name": "a/../b"}, "name: a/../b is no instance"),
         ({"url": "serving"}, "give scheme, host and port alone"),
