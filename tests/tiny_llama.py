@@ -18,7 +18,7 @@ TEMPLATE = (
 def write_tiny_llama(directory: Path, seed: int = 0, **sizes: Any) -> Path:
     """Write it into ``directory``; other seeds have other weights. ``sizes`` are LlamaConfig's."""
     import torch
-    from transformers import LlamaConfig, LlamaForCausalLM
+    from transformers.models.llama import LlamaConfig, LlamaForCausalLM
 
     tokenizer = _tokenizer()
     torch.manual_seed(seed)

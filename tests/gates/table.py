@@ -280,6 +280,24 @@ GATES = (
         ("src/gaudi3_scale", "tests/node_library"),
         run=NODES_RUN,
     ),
+    Gate(
+        "vllm",
+        "a real vLLM on the processor: our options, client, metrics, and what the simulated one stands on",
+        ((*PYTEST, "tests/real_vllm"),),
+        # It installs 2 GB first.
+        limit=3600,
+        run=LONG_RUN,
+        processor=("avx2",),
+        covers=(
+            "requirements/serving-test.txt",
+            "tests/vllm_server.py",
+            "tests/real_vllm",
+            "sandbox/engine",
+            "plugins/module_utils/_serving",
+            "plugins/module_utils/_exporter/server_metrics.py",
+        ),
+        variables=EVERY_ROW,
+    ),
     replace(schedules(400, 1800), long_form=replace(schedules(50_000, 10800), run=LONG_RUN)),
     of_nodes(
         Gate(

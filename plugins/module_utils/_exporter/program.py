@@ -14,7 +14,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -37,9 +37,23 @@ from .job_readings import JobReading, read_jobs
 from .node_families import node_families
 from .port_families import port_families
 from .probe_families import probe_families
+from .server_families import server_families
+from .server_readings import ServerReading, read_servers
+from .serving_log import note as note_tokens
 from .textfile import CARDS, REST, path_of, put, write_families
 
 FLAGS = "/etc/gaudi3_scale/environment"
+
+
+@dataclass(frozen=True)
+class Known:
+    """What one look at the node leaves to the next."""
+
+    jobs: Sequence[JobReading] = ()
+    servers: Sequence[ServerReading] = ()
+
+
+NOTHING_KNOWN = Known()
 
 
 def main(arguments: list[str], run: Run = run_process, sleep: Callable[[float], None] = time.sleep) -> int:
@@ -48,14 +62,14 @@ def main(arguments: list[str], run: Run = run_process, sleep: Callable[[float], 
     waits = given.events and given.about == CARDS and not given.once
     events = CardEvents(kernel_tree(), _say).start() if waits else None
     answered = True
-    jobs: Sequence[JobReading] = ()
+    known = NOTHING_KNOWN
     if not path_of(given.directory, given.about).exists():
         # Else nobody would hear of a collector whose first look does not end.
         write_families(path_of(given.directory, given.about), _own(given, time.time()))
     while True:
         began = time.monotonic()
         before = answered
-        answered, jobs = collect(given, run, time.time(), jobs, events.counts if events else {})
+        answered, known = collect(given, run, time.time(), known, events.counts if events else {})
         if before and not answered:
             # Once, and not each interval.
             _say(f"hl-smi did not answer within {given.seconds:g} s; the metrics of the cards stay as they were")
@@ -70,21 +84,23 @@ def collect(
     given: argparse.Namespace,
     run: Run,
     now: float,
-    jobs: Sequence[JobReading] = (),
+    known: Known = NOTHING_KNOWN,
     events: Mapping[str, Mapping[str, int]] = MappingProxyType({}),
-) -> tuple[bool, Sequence[JobReading]]:
+) -> tuple[bool, Known]:
     """Whether the file was written: that of the cards stays as it is where they do not answer.
 
-    And the jobs that were found, from which the next look goes on; ``jobs`` are those of the last.
+    And what was found, from which the next look goes on; ``known`` is that of the last.
     """
     if given.about == CARDS:
         families, answered = _cards(given, run, now, events)
     else:
-        jobs = read_jobs(run, STATE_DIRECTORY, LOG_DIRECTORY, now, jobs)
-        families, answered = _rest(jobs), True
+        jobs = read_jobs(run, STATE_DIRECTORY, LOG_DIRECTORY, now, known.jobs)
+        known = Known(jobs, read_servers(run, now, known.servers))
+        note_tokens(Path(given.kept).parent / "serving", known.servers, now)
+        families, answered = _rest(known), True
     if answered:
         write_families(path_of(given.directory, given.about), [*families, *_own(given, now)])
-    return answered, jobs
+    return answered, known
 
 
 def _own(given: argparse.Namespace, success: float) -> Sequence[Family]:
@@ -133,13 +149,14 @@ def _before(kept: Mapping[str, Any], address: str) -> Energy:
     return from_data(found) if isinstance(found, dict) else Energy()
 
 
-def _rest(jobs: Sequence[JobReading]) -> Iterable[Family]:
+def _rest(known: Known) -> Iterable[Family]:
     root = kernel_tree()
     yield from port_families(root)
     yield from held_families(root)
     yield from node_families(root, FLAGS, DIRECTORY, QUARANTINE)
     yield from probe_families(f"{STATE_DIRECTORY}/probe")
-    yield from job_families(jobs)
+    yield from job_families(known.jobs)
+    yield from server_families(known.servers)
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -91,7 +92,7 @@ class Control:
     """An instance as it was set up. ``model`` is its directory, ``version`` its record's digest; "": it has none.
 
     ``certificate`` is the file that clients trust; "": it answers without TLS. ``key_file`` "": without a key.
-    ``runtime`` is the virtual environment or the image's reference.
+    ``runtime`` is the virtual environment or the image's reference, ``dtype`` what it computes with; "": vLLM chooses.
     """
 
     name: str
@@ -106,6 +107,7 @@ class Control:
     key_file: str = ""
     certificate: str = ""
     runtime: str = ""
+    dtype: str = ""
     limits: Mapping[str, int] = field(default_factory=dict)
 
     def text(self) -> str:
@@ -139,3 +141,14 @@ def known_instances(control_directory: str = CONTROL) -> list[Control]:
     """Those that are set up on this node, by their names."""
     names = [path.stem for path in sorted(Path(control_directory).glob("*.json")) if NAME.fullmatch(path.stem)]
     return [one for name in names if (one := read_control(ServingPaths(name, control_directory)))]
+
+
+def reachable(address: str) -> str:
+    """Where an instance that listens on all addresses is met from its own node."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if not found.is_unspecified:
+        return address
+    return "127.0.0.1" if found.version == 4 else "::1"

@@ -68,6 +68,7 @@ def wanted_instance(
         key_file=options.key_file,
         certificate=paths.certificate if options.certificate else "",
         runtime=runtime.name,
+        dtype=str(instance.flags.get("quantization") or instance.flags.get("dtype") or ""),
         limits={"max_model_len": size.max_model_len, "max_num_seqs": size.max_num_seqs},
     )
     variables = engine_variables(instance, engine, size, modules, paths, recipes)

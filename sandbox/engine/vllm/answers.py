@@ -31,23 +31,19 @@ class Answer:
     reason: str = ""
 
     def parts(self) -> Iterator[tuple[str, Scored | None]]:
-        """(the text that is new, its token), and at the end ("", None). Raises BrokenError."""
+        """(the text that is new, its token); without a token where the engine gave it up. Raises BrokenError."""
         while not self.reason:
-            event = self.request.events.get()
-            if isinstance(event, str):
-                if event in ("abort", "error"):
-                    raise BrokenError(event)
-                self.reason = event
-                rest = self._whole()[len(self.told) :]
-                self.told += rest
-                yield rest, None
-                continue
-            self.scores.append(event)
+            scored, reason = self.request.events.get()
+            if reason == "error":
+                raise BrokenError(reason)
+            self.reason = reason
+            if scored:
+                self.scores.append(scored)
             text = self._whole()
             # Bytes of a character that is not complete wait for its other tokens.
-            new = "" if text.endswith(UNFINISHED) else text[len(self.told) :]
+            new = "" if text.endswith(UNFINISHED) and not reason else text[len(self.told) :]
             self.told += new
-            yield new, event
+            yield new, scored
 
     def _whole(self) -> str:
         text = self.model.text([one.token for one in self.scores])
@@ -60,6 +56,14 @@ def submit(asked: Asked, model: Model, scheduler: Scheduler) -> list[Answer]:
     answers = [Answer(Request(prompt, asked.sampling), model, asked) for prompt in asked.prompts]
     for answer in answers:
         scheduler.submit(answer.request)
+    return answers
+
+
+def aborted(asked: Asked, model: Model) -> list[Answer]:
+    """What a server that stops answers, without asking its engine."""
+    answers = [Answer(Request(prompt, asked.sampling), model, asked) for prompt in asked.prompts]
+    for answer in answers:
+        answer.request.events.put((None, "abort"))
     return answers
 
 
@@ -100,27 +104,17 @@ def events(answers: list[Answer]) -> Iterator[dict[str, Any]]:
         if asked.chat:
             first = {"role": "assistant", "content": ""}
             yield {**same, "choices": [{"index": index, "delta": first, "logprobs": None, "finish_reason": None}]}
-        held: tuple[str, Scored] | None = None
         for text, scored in answer.parts():
-            # The last token and the reason come in one event, so each waits for the next.
-            if held:
-                yield {
-                    **same,
-                    "choices": [_delta(index, answer, held[0] + ("" if scored else text), held[1], not scored)],
-                }
-            held = (text, scored) if scored else None
+            yield {**same, "choices": [_delta(index, answer, text, scored)]}
         made += len(answer.scores)
     if asked.usage:
         yield {**same, "choices": [], "usage": usage(sum(map(len, asked.prompts)), made)}
 
 
-def _delta(index: int, answer: Answer, text: str, scored: Scored, last: bool) -> dict[str, Any]:
-    reason = answer.reason if last else None
-    choice: dict[str, Any] = {"index": index, "finish_reason": reason, "stop_reason": None}
+def _delta(index: int, answer: Answer, text: str, scored: Scored | None) -> dict[str, Any]:
+    choice: dict[str, Any] = {"index": index, "finish_reason": answer.reason or None, "stop_reason": None}
+    scores = [scored] if scored else []
     if answer.asked.chat:
-        return {**choice, "delta": {"content": text}, "logprobs": chat_logprobs([scored], answer.model, answer.asked)}
-    return {
-        **choice,
-        "text": text,
-        "logprobs": completion_logprobs([scored], [scored.token], answer.model, answer.asked),
-    }
+        return {**choice, "delta": {"content": text}, "logprobs": chat_logprobs(scores, answer.model, answer.asked)}
+    tokens = [one.token for one in scores]
+    return {**choice, "text": text, "logprobs": completion_logprobs(scores, tokens, answer.model, answer.asked)}

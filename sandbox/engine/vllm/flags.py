@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The flags that the server knows, as data; any other ends it, as it ends the real one.
 
-Names are those that a real 0.32 accepts (its own parser is asked for them by the long run's gate ``vllm``).
+Names are those that a real 0.32 accepts: the long run's gate ``vllm`` asks its own parser for them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ VALUES: dict[str, int | float | str] = {
     "--max-logprobs": 20,
     "--max-model-len": 0,
     "--max-num-batched-tokens": 2048,
-    "--max-num-partial-prefills": 1,
     "--max-num-seqs": 256,
     "--model": "",
     "--override-generation-config": "",

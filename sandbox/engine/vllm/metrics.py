@@ -51,7 +51,7 @@ class Metrics:
         """All of it."""
         with self._lock:
             lines = []
-            gauges = {"num_requests_running": running, "num_requests_waiting": waiting}
+            gauges: dict[str, float] = {"num_requests_running": running, "num_requests_waiting": waiting}
             gauges |= {"kv_cache_usage_perc": cache_share, "engine_sleep_state": 0}
             for gauge, value in gauges.items():
                 lines += [f"# TYPE vllm:{gauge} gauge", f"vllm:{gauge}{{{self._labels}}} {value}"]

@@ -39,13 +39,14 @@ class Sampling:
 
 @dataclass
 class Request:
-    """One prompt. ``events`` gets a Scored for each token, and in the end its reason (stop, length, abort)."""
+    """One prompt. ``events`` gets each token with "", and the last with the reason (stop, length); abort and error
+    have none."""
 
     prompt: tuple[int, ...]
     sampling: Sampling
-    events: queue.SimpleQueue[Scored | str] = field(default_factory=queue.SimpleQueue)
+    events: queue.SimpleQueue[tuple[Scored | None, str]] = field(default_factory=queue.SimpleQueue)
     prompt_scores: list[Scored] = field(default_factory=list)
-    aborted: bool = False
+    ended_by: str = ""
     number: int = field(default_factory=lambda: next(_NUMBERS))
     arrived: float = field(default_factory=time.monotonic)
     began: float = 0.0
@@ -81,10 +82,11 @@ class Scheduler:
             held = sum(len(one.prompt) + len(one.made) for one in self._running)
             return len(self._running), len(self._waiting), held / (self._seats * self._length)
 
-    def abort_all(self) -> None:
+    def end_all(self, reason: str) -> None:
+        """At its next step each ends for this reason: abort or error."""
         with self._changed:
             for request in (*self._waiting, *self._running):
-                request.aborted = True
+                request.ended_by = reason
 
     def _loop(self) -> None:
         while True:
@@ -99,25 +101,33 @@ class Scheduler:
             self._faults.before_a_step()
             for request in now:
                 self._step(request)
+            # Else this thread has Python for itself, and clients get their tokens all at once.
+            time.sleep(0)
 
     def _step(self, request: Request) -> None:
+        if request.ended_by:
+            self._give_up(request, request.ended_by)
+            return
         try:
-            reason = "abort" if request.aborted else self._advance(request)
+            self._advance(request)
         except Exception as error:
             say(f"{type(error).__name__}: {error}", "core.py:1", "ERROR", "EngineCore_DP0")
-            reason = "error"
-        if reason:
-            self._finish(request, reason)
+            self._give_up(request, "error")
 
-    def _advance(self, request: Request) -> str:
-        """Compute one token; the reason where it was the last."""
+    def _give_up(self, request: Request, reason: str) -> None:
+        self._leave(request, reason)
+        request.events.put((None, reason))
+
+    def _advance(self, request: Request) -> None:
+        """Compute one token."""
         asked = request.sampling
         tokens = request.made[-1:] or request.prompt
         logprobs, request.cache = self._model.forward(tokens, request.cache)
         if not request.made:
             self._score_prompt(request, logprobs)
             if asked.max_tokens == 0:
-                return "length"
+                self._give_up(request, "length")
+                return
             if asked.seed is not None:
                 request.generator = torch.Generator().manual_seed(asked.seed)
         here = logprobs[-1]
@@ -129,7 +139,15 @@ class Scheduler:
         token = choose(masked, asked.temperature, asked.top_p, request.generator)
         self._told(request)
         request.made.append(token)
-        request.events.put(score(here, token, asked.logprobs or 0))
+        reason = self._reason(request, token)
+        # It ends before its client knows: who counts what runs must not count it after its answer.
+        if reason:
+            self._leave(request, reason)
+        request.events.put((score(here, token, asked.logprobs or 0), reason))
+
+    def _reason(self, request: Request, token: int) -> str:
+        """Why this token was the last; "" where it was not."""
+        asked = request.sampling
         if token in self._model.ends and not asked.ignore_eos:
             return "stop"
         if asked.stop and any(word in self._model.text(request.made) for word in asked.stop):
@@ -154,7 +172,7 @@ class Scheduler:
             self._metrics.observe("inter_token_latency_seconds", now - request.last)
         request.last = now
 
-    def _finish(self, request: Request, reason: str) -> None:
+    def _leave(self, request: Request, reason: str) -> None:
         with self._changed:
             self._running.remove(request)
         request.cache = None
@@ -166,4 +184,3 @@ class Scheduler:
             decode = request.last - request.first
             self._metrics.observe("request_decode_time_seconds", decode)
             self._metrics.observe("request_time_per_output_token_seconds", decode / (len(request.made) - 1))
-        request.events.put(reason)

@@ -19,6 +19,7 @@ from .model import Model
 from .protocol import CHAT, COMPLETIONS, MODELS, TOKENIZE, BadRequestError, Limits
 from .scheduler import Scheduler
 
+STOPPED = "EngineCore encountered an issue. See stack trace (above) for the root cause."
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -108,16 +109,13 @@ class Handler(BaseHTTPRequestHandler):
             self._json(404, {"detail": "Not Found"})
         elif self.path == TOKENIZE:
             self._tokenize(body)
-        elif not service.enter():
-            refused = BadRequestError(
-                "EngineCore encountered an issue. The engine is shutting down.", 500, "InternalServerError"
-            )
-            self._json(500, refused.body())
         else:
+            is_served = service.enter()
             try:
-                self._complete(body)
+                self._complete(body, is_served)
             finally:
-                service.leave()
+                if is_served:
+                    service.leave()
 
     def _may(self) -> bool:
         keys = self.server.service.keys
@@ -139,7 +137,7 @@ class Handler(BaseHTTPRequestHandler):
         told = {"count": len(tokens), "max_model_len": service.limits.max_model_len, "tokens": tokens}
         self._json(200, told)
 
-    def _complete(self, body: bytes) -> None:
+    def _complete(self, body: bytes, is_served: bool) -> None:
         service = self.server.service
         try:
             told = json.loads(body)
@@ -152,7 +150,11 @@ class Handler(BaseHTTPRequestHandler):
         except (ValueError, TypeError) as error:
             self._json(400, BadRequestError(str(error)).body())
             return
-        submitted = answers.submit(asked, service.model, service.scheduler)
+        if is_served:
+            submitted = answers.submit(asked, service.model, service.scheduler)
+        else:
+            # Seen of a real 0.32 that drains: status 200, and nothing but this reason.
+            submitted = answers.aborted(asked, service.model)
         try:
             if asked.stream:
                 self._stream(answers.events(submitted))
@@ -161,12 +163,17 @@ class Handler(BaseHTTPRequestHandler):
         except OSError:
             self.close_connection = True
             for answer in submitted:
-                answer.request.aborted = True
+                answer.request.ended_by = "abort"
         except answers.BrokenError:
+            # A real 0.32 ends a stream so: the client has to see the error, since [DONE] follows.
             if asked.stream:
-                self.close_connection = True  # what the client had is all that it gets
+                self.close_connection = True
+                stopped = BadRequestError(STOPPED, 500, "InternalServerError")
+                self._chunk(f"data: {json.dumps(stopped.body())}\n\n")
+                self._chunk("data: [DONE]\n\n")
+                self.wfile.write(b"0\r\n\r\n")
             else:
-                self._json(500, BadRequestError("The request was aborted.", 500, "InternalServerError").body())
+                self._json(500, BadRequestError(STOPPED, 500, "InternalServerError").body())
 
     def _stream(self, told: Iterable[dict[str, Any]]) -> None:
         self.send_response(200)

@@ -22,6 +22,7 @@ from gaudi3_scale.checkpoints.files import record_of, sync
 from gaudi3_scale.checkpoints.manifest import FileRecord
 from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.data.tokenizers import BYTES, FILE
+from gaudi3_scale.export.answers import answers_of
 from gaudi3_scale.export.architecture import Architecture
 from gaudi3_scale.export.built_in import NAME, built_in
 from gaudi3_scale.export.byte_tokenizer import CONFIG_FILE, byte_tokenizer
@@ -80,10 +81,11 @@ def export(options: ExportOptions, tell: Tell) -> None:
     tell(f"{checkpoint.path} as {architecture.name}: {total} bytes of {name_of(dtype)}, {len(shards)} file(s)")
     with _unfinished(options.directory, identity) as work:
         _write(conversion, shards, tokenizer, work, identity, tell)
-        logits = _proved(conversion, work, tell)
+        windows = windows_of(architecture.config.get_text_config().vocab_size, architecture.places)
+        logits = _proved(conversion, windows, work, tell)
         files = {path.name: record_of(path) for path in work.iterdir() if path.name != STATE}
         about = _about(checkpoint, conversion, tokenizer, identity, logits)
-        write_record(work, about, files)
+        write_record(work, {**about, "answers": answers_of(windows, logits)}, files)
         _put_in_place(work, options.directory)
     said = "" if tokenizer else "; it has no tokenizer: name a directory that has one with --tokenizer"
     tell(f"{options.directory}: complete{said}")
@@ -227,7 +229,7 @@ def _write(
             path.unlink()
 
 
-def _proved(conversion: Conversion, work: Path, tell: Tell) -> torch.Tensor:
+def _proved(conversion: Conversion, windows: torch.Tensor, work: Path, tell: Tell) -> torch.Tensor:
     """The logits, once what was written is read back: the same names, the same bits, the same logits."""
     architecture = conversion.architecture
     written = open_sharded(work)
@@ -241,8 +243,6 @@ def _proved(conversion: Conversion, work: Path, tell: Tell) -> torch.Tensor:
             )
     tell(f"{len(architecture.origins)} weights read back, equal bit for bit")
     exported = skeleton(work, read_config(work))
-    config = architecture.config
-    windows = windows_of(config.get_text_config().vocab_size, architecture.places)
     tied = architecture.tied
 
     def as_trained(name: str) -> torch.Tensor:

@@ -1,0 +1,189 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""Two instances behind a proxy are changed one after the other while clients ask; a change that fails goes back."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from testinfra.host import Host
+
+from tests.sandbox_nodes import Played
+
+EXPORT, REGISTRY = "/var/lib/gaudi3_scale/jobs/served/model", "/shared/models"
+KEY, KEY_FILE = "a-key-of-the-tests", "/etc/gaudi3_scale/serving-key"
+CONTROL, STATE = "/etc/gaudi3_scale/serving", "/var/lib/gaudi3_scale/serving"
+FAULTS, ANSWERS = "/run/gaudi_simulated_engine", "/run/answers-of-the-tests"
+PROXY = "http://127.0.0.1:8080"
+INSTANCES = [
+    {"name": name, "model": "served@production", "cards": 1, "port": 8000 + number} for number, name in enumerate("ab")
+]
+SERVING: dict[str, Any] = {
+    "gaudi_serving_registry": REGISTRY,
+    "gaudi_serving_instances": INSTANCES,
+    "gaudi_serving_key_file": KEY_FILE,
+    "gaudi_serving_drain_timeout": 60,
+    "gaudi_serving_proxy_hosts": ["node2"],
+    "gaudi_serving_proxy_health_timeout": 5,
+    "gaudi_hosts": "node2",
+}
+# One streamed completion after the other; what is not a whole answer is kept.
+CLIENT = f"""
+while :; do
+  curl --silent --max-time 120 --header 'Authorization: Bearer {KEY}' --header 'Content-Type: application/json' \\
+    --data '{{"model": "served", "prompt": "The", "max_tokens": 12, "stream": true}}' --write-out '%{{http_code}}' \\
+    {PROXY}/v1/completions > {ANSWERS}/last-$1
+  if tail -c 12 {ANSWERS}/last-$1 | tr -d '\\n' | grep -q 'DONE]200$'; then echo; else cat {ANSWERS}/last-$1; fi \\
+    >> {ANSWERS}/$1
+done
+"""
+
+
+@pytest.fixture(scope="module")
+def node(nodes: dict[str, Host], version: str) -> Host:
+    """The one that serves here; the model is in the registry that both nodes see."""
+    assert version
+    nodes["node2"].check_output(f"umask 077; mkdir -p /etc/gaudi3_scale {ANSWERS}; echo {KEY} > {KEY_FILE}")
+    nodes["node2"].check_output(f"mkdir -p {FAULTS}")
+    return nodes["node2"]
+
+
+@contextmanager
+def load(node: Host) -> Iterator[None]:
+    """Three clients; each answer has to be whole."""
+    node.check_output(f"rm -f {ANSWERS}/*; printf %s {shlex.quote(CLIENT)} > {ANSWERS}/client")
+    names = ["one", "two", "three"]
+    for name in names:
+        node.check_output(f"systemd-run --unit=client-{name} bash {ANSWERS}/client {name}")
+    try:
+        yield
+    finally:
+        # The last one may be at half.
+        said = node.check_output(f"cat {' '.join(f'{ANSWERS}/{name}' for name in names)}")
+        node.check_output(f"systemctl stop {' '.join(f'client-{name}' for name in names)}")
+    assert said.strip() == "" and said.count("\n") > 10, said[-2000:]
+
+
+def control(node: Host, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(node.file(f"{CONTROL}/{name}.json").content_string)
+    return found
+
+
+def admitted(node: Host) -> dict[str, bool]:
+    servers = json.loads(node.file("/etc/gaudi3_scale/serving_proxy/state.json").content_string)["servers"]
+    return {one["name"]: one["admitted"] for one in servers}
+
+
+def test_a_proxy_answers_for_two_instances_and_a_second_run_changes_nothing(
+    play: Callable[..., Played], node: Host
+) -> None:
+    first = play("serving", **SERVING)
+    assert first.status == "successful", first.screen
+    assert admitted(node) == {"node2:a": True, "node2:b": True}
+    again = play("serving", **SERVING)
+    assert (again.status, again.changed) == ("successful", 0), again.screen
+    refused = node.check_output(f"curl --silent --output /dev/null --write-out '%{{http_code}}' {PROXY}/v1/models")
+    assert refused == "401"
+    with load(node):
+        node.check_output("sleep 5")
+
+
+def test_another_version_comes_to_all_without_a_lost_answer(
+    play: Callable[..., Played], node: Host, version: str
+) -> None:
+    published = play(
+        "publish_model",
+        gaudi_model_host="node1",
+        gaudi_model_name="served",
+        gaudi_model_registry=REGISTRY,
+        gaudi_model_path=EXPORT,
+        gaudi_model_license="of the tests",
+        gaudi_model_alias="production",
+    )
+    assert published.status == "successful", published.screen
+    with load(node):
+        rolled = play("roll_serving", **SERVING)
+    assert rolled.status == "successful" and "a changed, b changed" in rolled.screen, rolled.screen
+    assert {control(node, name)["version"] for name in "ab"} != {version}
+    assert admitted(node) == {"node2:a": True, "node2:b": True}
+    again = play("roll_serving", **SERVING)
+    assert (again.status, again.changed) == ("successful", 0), again.screen
+
+
+def test_one_that_is_slower_than_the_limit_goes_back_and_the_other_is_left_alone(
+    play: Callable[..., Played], node: Host
+) -> None:
+    node.check_output(f"echo '{{\"slow\": 0.4}}' > {FAULTS}/8000.json")
+    changed = [{**one, "flags": {"max-num-batched-tokens": 1024}} for one in INSTANCES]
+    try:
+        with load(node):
+            rolled = play(
+                "roll_serving", **{**SERVING, "gaudi_serving_instances": changed, "gaudi_serving_limit_ms": 100}
+            )
+    finally:
+        node.check_output(f"rm {FAULTS}/8000.json")
+    said = " ".join(rolled.messages)
+    assert "slower than the limit of 100 ms. The previous one answers again." in said, rolled.screen
+    units = node.check_output("systemctl cat gaudi3-scale-serving-a gaudi3-scale-serving-b")
+    assert "1024" not in units
+    assert admitted(node) == {"node2:a": True, "node2:b": True}
+    assert not node.file(f"{STATE}/before/a.json").exists
+
+
+def test_one_that_answers_otherwise_than_its_record_says_goes_back(play: Callable[..., Played], node: Host) -> None:
+    before = control(node, "a")
+    copy = "/srv/otherwise"
+    node.check_output(f"cp -r {before['model']} {copy}; rm {copy}/gaudi3_scale_model.json {copy}/model.sig")
+    record = json.loads(node.file(f"{copy}/gaudi3_scale_export.json").content_string)
+    token, value = record["answers"]["windows"][1]["top"][0]
+    record["answers"]["windows"][1]["top"][0] = [token, value - 2]
+    node.check_output(f"printf %s {shlex.quote(json.dumps(record))} > {copy}/gaudi3_scale_export.json")
+    other = [{**INSTANCES[0], "model": copy}, INSTANCES[1]]
+    with load(node):
+        rolled = play("roll_serving", **{**SERVING, "gaudi_serving_instances": other})
+    assert f"window 2 of 6 (32 tokens): token {token} has the log-probability" in " ".join(rolled.messages), (
+        rolled.screen
+    )
+    assert control(node, "a") == before
+    assert admitted(node) == {"node2:a": True, "node2:b": True}
+
+
+def test_an_interrupted_change_is_continued(play: Callable[..., Played], node: Host) -> None:
+    """What a run leaves that ended between draining an instance and putting it back."""
+    keep = f"{STATE}/before/a.json"
+    node.check_output(f"mkdir -p {STATE}/before; printf '{{}}' > {keep}")
+    node.check_output(
+        "sed -i 's/^\\(    server node2:a .*\\)$/\\1 disabled/' /etc/gaudi3_scale/serving_proxy/haproxy.cfg; "
+        "systemctl reload gaudi3-scale-serving-proxy"
+    )
+    rolled = play("roll_serving", **SERVING)
+    assert rolled.status == "successful" and "a changed" in rolled.screen, rolled.screen
+    assert not node.file(keep).exists
+    assert "disabled" not in node.file("/etc/gaudi3_scale/serving_proxy/haproxy.cfg").content_string
+
+
+def test_an_engine_that_hangs_is_answered_for_by_the_other(node: Host) -> None:
+    node.check_output(f"echo '{{\"hang\": true}}' > {FAULTS}/8000.json")
+    try:
+        node.check_output("sleep 1")
+        asked = shlex.join(["-H", f"Authorization: Bearer {KEY}", "-H", "Content-Type: application/json"])
+        for _number in range(4):
+            body = json.dumps({"model": "served", "prompt": "The", "max_tokens": 2, "stream": True})
+            text = node.check_output(
+                f"curl --silent --max-time 60 {asked} -d {shlex.quote(body)} {PROXY}/v1/completions"
+            )
+            assert text.strip().endswith("[DONE]")
+    finally:
+        node.check_output(f"rm {FAULTS}/8000.json")
+
+
+def test_what_is_to_serve_no_more_takes_the_proxy_with_it(play: Callable[..., Played], node: Host) -> None:
+    removed = play("serving", **{**SERVING, "gaudi_serving_state": "absent"})
+    assert removed.status == "successful" and removed.changed > 0, removed.screen
+    assert not node.service("gaudi3-scale-serving-proxy").is_running
+    assert node.run("ls /etc/gaudi3_scale/serving_proxy/haproxy.cfg").rc != 0
