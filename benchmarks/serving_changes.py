@@ -8,9 +8,9 @@ Three simulated engines of the sandbox and a real haproxy, all on this machine, 
 completion after the other for as long as is given, and the script below is played meanwhile, again and again, at least
 once: one engine after the other is taken out, stopped, started with another model, another version or another flag,
 compared with the model's record, and put back; then one hangs and one is killed, each before the first token of what it
-got. The same
-script is played with plain haproxy, and with vllm-router where its program is given; there an engine is stopped with
-its own drain, and nobody takes it out before. What had its first token when an engine is killed is lost with any proxy.
+got. The same script is played with plain haproxy, and with vllm-router where its program is given; there an engine is
+stopped with its own drain, and nobody takes it out before. What had its first token when an engine is killed is lost
+with any proxy.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MODEL, CLIENTS, TOKENS = "tiny", 8, 4
 THINK_S = 0.1
 VERSIONS = ("0.24.0", "0.26.0")
 NAMES = ("one", "two", "three")
-HUNG_S, PAUSE_S, TIMEOUT_S = 8.0, 1.0, 120.0
+HUNG_S, PAUSE_S, TIMEOUT_S = 16.0, 1.0, 120.0
 OK, LOST, TRUNCATED, REFUSED = "answered", "lost", "truncated", "refused"
 
 
