@@ -10,7 +10,7 @@ from typing import Any
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_action import RoleStep
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._serving.proxied import proxied
 
-REGISTERED = "gaudi_serving_admission"
+REGISTERED = "__gaudi_serving_admission"
 
 
 class ActionModule(RoleStep):

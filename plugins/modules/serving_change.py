@@ -66,7 +66,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 instances:
-  description: Instances that were asked. Empty in check mode.
+  description: Instances that were asked. Not in check mode.
   type: list
   elements: dict
   returned: O(step=admit)

@@ -217,7 +217,7 @@ FETCHING = {
     "gaudi_host": {"main"},
     "gaudi_driver": {"main"},
     "gaudi_containers": {"main"},
-    "gaudi_serving": {"main"},
+    "gaudi_serving": {"main", "proxy", "roll", "serve"},
     "gaudi_fabric": {"main"},
     "gaudi_storage": {"main", "measure"},
     "gaudi_venv": {"main"},

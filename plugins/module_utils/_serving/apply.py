@@ -10,7 +10,7 @@ from pathlib import Path
 from .._containers.image_reference import DIGEST
 from .._job.container import enter
 from .._launch.node_programs import ENTER, install
-from .._node.account_directory import give, remove
+from .._node.account_directory import give, let_group_read, remove
 from .._node.commands import Run
 from .._node.job_user import account
 from .._node.rendered_files import pending, write
@@ -31,13 +31,18 @@ SENT = (enter, model_check, DIGEST)
 def prepare(plan: NodePlan, node: Node) -> None:
     """Bring models and programs: what takes long, and disturbs nobody."""
     with readable_by_all():
-        for path in (node.paths.state, node.paths.models, node.paths.recipes, f"{node.paths.state}/instances"):
+        for path in _directories(node):
             Path(path).mkdir(parents=True, exist_ok=True)
         install(node.paths.programs, CHECK)
         install(node.paths.programs, ENTER)
         named = {one.model for one in known_instances(node.paths.control_directory)}
         for one in plan.wanted:
             bring(one.source, node.paths.models, named | {other.source.directory for other in plan.wanted})
+
+
+def _directories(node: Node) -> tuple[str, ...]:
+    paths = node.paths
+    return (paths.control_directory, paths.state, paths.models, paths.recipes, f"{paths.state}/instances")
 
 
 def apply(plan: NodePlan, run: Run, node: Node) -> None:
@@ -52,6 +57,7 @@ def apply(plan: NodePlan, run: Run, node: Node) -> None:
         give(one.recipes, owner, 0o700)
         for change in plan.changes.get(one.instance.name, []):
             write(change)
+        let_group_read(node.of(one.instance.name).private_key, owner.pw_gid)
     if plan.changes or plan.gone:
         reload_units(run)
     for name in plan.enables:

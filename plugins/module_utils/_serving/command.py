@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .buckets import BATCHED_TOKENS, are_given, buckets_for
 from .control import ServingPaths
 from .engines import Engine
-from .flags import EXPONENTIAL, KEY, RECIPES, SKIP_WARM_UP, STRATEGY, VISIBLE
+from .flags import EXPONENTIAL, RECIPES, SKIP_WARM_UP, STRATEGY, VISIBLE
 from .instance import Instance
 from .sizing import Size
 
@@ -19,15 +19,12 @@ BATCHED = "max-num-batched-tokens"
 # Above this the vendor asks for longer waits inside the engine (vllm-gaudi docs, long_context.md).
 LONG_CONTEXT = 32768
 RECIPES_MB = 8192
-KEY_CREDENTIAL, CERTIFICATE_CREDENTIAL, PRIVATE_CREDENTIAL = "key", "certificate", "certificate_key"
-# systemd hands over secrets as files of the unit alone; the engine takes its key from a variable of its own.
-WITH_KEY = f'{KEY}=$(cat "$CREDENTIALS_DIRECTORY/{KEY_CREDENTIAL}") && export {KEY} && exec "$@"'
 
 
 def engine_argv(
-    instance: Instance, engine: Engine, size: Size, model: str, *, program: str, drain: int, tls: str = ""
+    instance: Instance, engine: Engine, size: Size, model: str, *, program: str, drain: int, tls: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """``program`` is vllm; ``tls`` the directory in which its certificate and private key are; "": no TLS."""
+    """``program`` is vllm; ``tls`` the files of its certificate and private key; none: no TLS."""
     given: dict[str, Any] = {
         "host": instance.address,
         "port": instance.port,
@@ -40,11 +37,7 @@ def engine_argv(
         BATCHED: BATCHED_TOKENS,
         "generation-config": "vllm",
         **({"shutdown-timeout": drain} if engine.drains else {}),
-        **(
-            {"ssl-certfile": f"{tls}/{CERTIFICATE_CREDENTIAL}", "ssl-keyfile": f"{tls}/{PRIVATE_CREDENTIAL}"}
-            if tls
-            else {}
-        ),
+        **dict(zip(("ssl-certfile", "ssl-keyfile"), tls)),
         **instance.flags,
     }
     words = [word for name, value in given.items() for word in _words(name, value)]

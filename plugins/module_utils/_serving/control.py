@@ -52,6 +52,21 @@ class ServingPaths:
         return f"{self.control_directory}/{self.name}.environment"
 
     @property
+    def key(self) -> str:
+        """Root's alone: the key as a variable, which systemd hands to the engine."""
+        return f"{self.control_directory}/{self.name}.key"
+
+    @property
+    def certificate(self) -> str:
+        """What the server shows."""
+        return f"{self.control_directory}/{self.name}.certificate.pem"
+
+    @property
+    def private_key(self) -> str:
+        """Root's, and readable to the engine's group."""
+        return f"{self.control_directory}/{self.name}.certificate_key.pem"
+
+    @property
     def home(self) -> str:
         """What the engine may write."""
         return f"{self.state}/instances/{self.name}"

@@ -9,20 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .._node.environment_file import assignment
-from .._node.rendered_files import HEADING, WantedFile
+from .._node.rendered_files import HEADING, WantedFile, read_text
+from .asking import read_key
 from .buckets import are_given, buckets_for
 from .cards import hbm_of
-from .command import (
-    CERTIFICATE_CREDENTIAL,
-    KEY_CREDENTIAL,
-    PRIVATE_CREDENTIAL,
-    WITH_KEY,
-    batched_tokens,
-    engine_argv,
-    engine_variables,
-)
+from .command import batched_tokens, engine_argv, engine_variables
 from .control import Control, ServingPaths
 from .engines import Engine
+from .flags import KEY
 from .instance import OPTION, Instance
 from .options import ServingOptions
 from .runtime import Runtime, check_argv, in_container
@@ -30,7 +24,8 @@ from .sizing import Size, refuse_architecture, refuse_cards, shape_of, size_of
 from .source import Source
 from .unit import Program, unit_text
 
-RUN_CREDENTIALS = "/run/credentials"
+# Its group is the engine's.
+PRIVATE_MODE = 0o640
 
 
 @dataclass(frozen=True)
@@ -71,7 +66,7 @@ def wanted_instance(
         engine=engine.version,
         unit=paths.unit,
         key_file=options.key_file,
-        certificate=options.certificate,
+        certificate=paths.certificate if options.certificate else "",
         runtime=runtime.name,
         dtype=str(instance.flags.get("quantization") or instance.flags.get("dtype") or ""),
         limits={"max_model_len": size.max_model_len, "max_num_seqs": size.max_num_seqs},
@@ -81,11 +76,24 @@ def wanted_instance(
     text = "".join(f"{assignment(name, value)}\n" for name, value in variables.items())
     files = (
         WantedFile(paths.environment, f"{HEADING}.\n{text}", 0o600),
+        *secret_files(options, paths),
         WantedFile(paths.unit_file, unit_text(instance, paths, program, source.directory, options.drain_timeout)),
         # Last: whoever reads it finds the rest.
         WantedFile(paths.control, control.text()),
     )
     return WantedInstance(instance, control, source, files, size, recipes, _graphs(instance, size))
+
+
+def secret_files(options: ServingOptions, paths: ServingPaths) -> tuple[WantedFile, ...]:
+    """The key as a variable, and copies of the certificate and its private key; those that are not used go."""
+    key = f"{HEADING}.\n{assignment(KEY, read_key(options.key_file))}\n" if options.key_file else None
+    certificate = read_text(options.certificate) if options.certificate else None
+    private = read_text(options.certificate_key) if options.certificate else None
+    return (
+        WantedFile(paths.key, key, 0o600),
+        WantedFile(paths.certificate, certificate, 0o644),
+        WantedFile(paths.private_key, private, PRIVATE_MODE),
+    )
 
 
 def sized(place: str, instance: Instance, source: Source, hbm_mib: int) -> Size:
@@ -121,28 +129,15 @@ def _program(
     paths: ServingPaths,
     recipes: str,
 ) -> Program:
-    credentials = {
-        **({KEY_CREDENTIAL: options.key_file} if options.key_file else {}),
-        **({CERTIFICATE_CREDENTIAL: options.certificate} if options.certificate else {}),
-        **({PRIVATE_CREDENTIAL: options.certificate_key} if options.certificate else {}),
-    }
-    handed = f"{RUN_CREDENTIALS}/{paths.unit}"
+    tls = (paths.certificate, paths.private_key) if options.certificate else ()
     argv = engine_argv(
-        instance,
-        engine,
-        size,
-        source.directory,
-        program=runtime.program,
-        drain=options.drain_timeout,
-        tls=handed if options.certificate else "",
+        instance, engine, size, source.directory, program=runtime.program, drain=options.drain_timeout, tls=tls
     )
     if runtime.image:
-        own = [*instance.environment, *engine_variables(instance, engine, size, (), paths, recipes)]
-        argv = (*in_container(runtime, paths, source.directory, own, handed if credentials else ""), *argv)
-    if options.key_file:
-        argv = ("/bin/sh", "-c", WITH_KEY, "sh", *argv)
+        own = [*instance.environment, *engine_variables(instance, engine, size, (), paths, recipes), KEY]
+        argv = (*in_container(runtime, paths, (source.directory, *tls), own), *argv)
     check = check_argv(paths, source.directory, source.version)
-    return Program(argv, check, credentials, bool(runtime.image), (recipes,))
+    return Program(argv, check, (paths.key,) if options.key_file else (), bool(runtime.image), (recipes,))
 
 
 def _graphs(instance: Instance, size: Size) -> int:
@@ -159,4 +154,5 @@ def beside(paths: ServingPaths, name: str) -> ServingPaths:
 
 def no_files(paths: ServingPaths) -> tuple[WantedFile, ...]:
     """What removes an instance."""
-    return tuple(WantedFile(path, None) for path in (paths.control, paths.environment, paths.unit_file))
+    own = (paths.control, paths.environment, paths.key, paths.certificate, paths.private_key)
+    return tuple(WantedFile(path, None) for path in (*own, paths.unit_file))

@@ -69,8 +69,8 @@ def _present(options: ProxyOptions, wanted: Iterable[Server], run: Run, check_mo
     proxy = _proxy(options, servers)
     places = options.places
     before = read_text(places.configuration) or ""
-    shown, secret = _files(options, proxy, places)
-    shown, hidden = pending(shown), pending(secret)
+    plain, secret = _files(options, proxy, places)
+    shown, hidden = pending(plain), pending(secret)
     gone = _unused(places, servers)
     runs = is_active(run, UNIT)
     steps = [*_steps([*shown, *hidden]), *(f"file {path}" for path in gone)]

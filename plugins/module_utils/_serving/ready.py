@@ -68,7 +68,8 @@ def starts_of(unit: str, run: Run) -> tuple[str, int]:
 
 def did_not_start(control: Control, run: Run) -> GaudiError:
     """What its log says of why."""
-    words = ["journalctl", "--no-pager", "--output", "cat", "--lines", "60", "--unit", control.unit]
+    # Its programs' own lines, without systemd's of it.
+    words = ["journalctl", "--no-pager", "--output", "cat", "--lines", "60", f"_SYSTEMD_UNIT={control.unit}"]
     lines = [one_line(line) for line in run(words).stdout.splitlines()]
     return GaudiError(
         f"instance {control.name} did not start: {reason_of(lines)}; `journalctl -u {control.unit}` on the node has "

@@ -88,13 +88,11 @@ def _runtime(options: RuntimeOptions, engine: Engine, run: Run, *, check_mode: b
     return Runtime(image=pinned.pinned, directory=str(done["directory"])), bool(done["changed"])
 
 
-def in_container(
-    runtime: Runtime, paths: ServingPaths, model: str, own: Sequence[str], credentials: str
-) -> tuple[str, ...]:
+def in_container(runtime: Runtime, paths: ServingPaths, shown: Sequence[str], own: Sequence[str]) -> tuple[str, ...]:
     """The words before the engine's own, by which its unit enters the image as a job does: the cards as devices that
-    the node's CDI specification names, root's files read-only.
+    the node's CDI specification names. ``shown`` are root's files and directories that it reads.
     """
-    shown = [Mount(model, model, read_only=True), *([Mount(credentials, credentials, True)] if credentials else [])]
+    mounts = (Mount(path, path, read_only=True) for path in shown)
     entry = Entry(
         python=SYSTEM_PYTHON,
         program=program_path(paths.programs, ENTER),
@@ -103,7 +101,7 @@ def in_container(
         home=paths.home,
         device="hpu",
         kernel_root=kernel_tree(),
-        mounts=(same_place(paths.home), *shown),
+        mounts=(same_place(paths.home), *mounts),
         own=tuple(sorted(own)),
     )
     return entry.argv()

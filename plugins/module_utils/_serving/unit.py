@@ -10,8 +10,8 @@ workers look for each other in /proc; RemoveIPC=, since they share memory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from .._node.rendered_files import HEADING
 from .._node.unit_hardening import CONTAINER_ENGINE, FOREIGN_PROGRAM, capability_lines, device_lines
@@ -28,11 +28,11 @@ _HOMES = ("/home/", "/root/", "/run/user/")
 
 @dataclass(frozen=True)
 class Program:
-    """``check`` runs before ``argv``. ``credentials`` are the files that systemd reads as root for the unit alone."""
+    """``check`` runs before ``argv``. ``secrets`` are files of variables that systemd reads as root."""
 
     argv: Sequence[str]
     check: Sequence[str]
-    credentials: Mapping[str, str] = field(default_factory=dict)
+    secrets: Sequence[str] = ()
     is_container: bool = False
     writable: Sequence[str] = ()
 
@@ -57,8 +57,7 @@ def unit_text(instance: Instance, paths: ServingPaths, program: Program, model: 
         f"ExecStart={command_line(program.argv)}",
         f"User={ACCOUNT}",
         f"WorkingDirectory={specifiers(paths.home)}",
-        f"EnvironmentFile={specifiers(paths.environment)}",
-        *(f"LoadCredential={name}:{specifiers(file)}" for name, file in program.credentials.items()),
+        *(f"EnvironmentFile={specifiers(path)}" for path in (paths.environment, *program.secrets)),
         # The engine ends its workers; whatever is then left in the control group is killed.
         "KillMode=mixed",
         f"TimeoutStopSec={drain + STOP_SECONDS}",

@@ -98,11 +98,17 @@ def test_its_files_are_root_s_and_no_secret_is_where_others_read(node, systemd, 
     control = json.loads((tmp_path / "etc/chat.json").read_text(encoding="utf-8"))
     assert (control["key_file"], control["modules"], control["engine"]) == (str(key), [0], "0.26.0")
     assert stat.S_IMODE((tmp_path / "etc/chat.environment").stat().st_mode) == 0o600
+    private = {"chat.key"}
     for path in [*(tmp_path / "etc").iterdir(), *(tmp_path / "units").iterdir()]:
-        assert "a-long-secret" not in path.read_text(encoding="utf-8")
+        assert ("a-long-secret" in path.read_text(encoding="utf-8")) == (path.name in private)
+    assert stat.S_IMODE((tmp_path / "etc/chat.key").stat().st_mode) == 0o600
     unit = (tmp_path / "units" / CHAT).read_text(encoding="utf-8")
-    assert f"LoadCredential=key:{key}" in unit
+    assert f"EnvironmentFile={tmp_path}/etc/chat.key" in unit
     assert "--api-key" not in unit
+    # Nor is it on a screen.
+    key.write_text("another-long-secret\n", encoding="ascii")
+    found = converge(options(key_file=str(key)), systemd, True, node)
+    assert "long-secret" not in str(found)
 
 
 def test_check_mode_says_what_would_be_and_writes_nothing(node, systemd, options, tmp_path):

@@ -26,7 +26,7 @@ IMAGE = Runtime(
 )
 
 
-def argv(engine: str = "0.26.0", tls: str = "", **instance: object) -> str:
+def argv(engine: str = "0.26.0", tls: tuple[str, ...] = (), **instance: object) -> str:
     one = parse_instance({**CHAT, **instance})
     return " ".join(engine_argv(one, Engine(engine), SIZE, "/models/a", program="/env/bin/vllm", drain=60, tls=tls))
 
@@ -47,7 +47,9 @@ def test_the_command_has_the_instance_s_own_options_and_then_the_operator_s():
 
 def test_an_engine_that_cannot_drain_is_not_asked_to():
     assert "--shutdown-timeout" not in argv("0.17.1")
-    assert "--ssl-certfile /run/x/certificate --ssl-keyfile /run/x/certificate_key" in argv(tls="/run/x")
+    assert "--ssl-certfile /run/x/certificate --ssl-keyfile /run/x/certificate_key" in argv(
+        tls=("/run/x/certificate", "/run/x/certificate_key")
+    )
 
 
 def test_the_variables_are_for_these_cards_and_lengths():
@@ -69,7 +71,7 @@ def unit(model: str = "/var/lib/gaudi3_scale/serving/models/a", **program: objec
 
 
 def test_the_unit_checks_the_model_first_and_gives_up_after_five_starts():
-    text = unit(credentials={"key": "/etc/key"}, writable=("/recipes/x",))
+    text = unit(secrets=("/etc/x.key",), writable=("/recipes/x",))
     before, start = text.index("ExecStartPre="), text.index("ExecStart=")
     assert before < start
     for line in (
@@ -78,7 +80,7 @@ def test_the_unit_checks_the_model_first_and_gives_up_after_five_starts():
         "StartLimitBurst=5",
         "TimeoutStartSec=infinity",
         "TimeoutStopSec=90",
-        "LoadCredential=key:/etc/key",
+        "EnvironmentFile=/etc/x.key",
         "ProtectSystem=strict",
         "ProtectHome=tmpfs",
         "NoNewPrivileges=yes",
@@ -98,14 +100,14 @@ def test_the_unit_checks_the_model_first_and_gives_up_after_five_starts():
 def test_systemd_knows_every_line(tmp_path: Path):
     for name, is_container in (("venv", False), ("image", True)):
         path = tmp_path / f"gaudi3-scale-serving-{name}.service"
-        path.write_text(unit(credentials={"key": "/etc/key"}, is_container=is_container), encoding="utf-8")
+        path.write_text(unit(secrets=("/etc/x.key",), is_container=is_container), encoding="utf-8")
         done = subprocess.run(["systemd-analyze", "verify", str(path)], capture_output=True, text=True, check=False)
         assert not [line for line in done.stderr.splitlines() if f"{path}:" in line]
 
 
 def test_an_image_is_entered_as_a_job_s_is_and_sees_its_model_alone():
-    words = " ".join(in_container(IMAGE, PATHS, "/models/a", ["B", "A"], "/run/credentials/x"))
+    words = " ".join(in_container(IMAGE, PATHS, ("/models/a", "/etc/x.pem"), ["B", "A"]))
     assert re.match(r"/usr/bin/python3 -I -S /var/lib/gaudi3_scale/serving/programs/[0-9a-f]{16}\.pyz ", words)
     assert f"--image {IMAGE.directory} --name gaudi3-scale-serving-chat" in words
     assert "--device hpu" in words
-    assert "--mount /models/a:/models/a:ro --mount /run/credentials/x:/run/credentials/x:ro --own A --own B --" in words
+    assert "--mount /models/a:/models/a:ro --mount /etc/x.pem:/etc/x.pem:ro --own A --own B --" in words
