@@ -5,11 +5,12 @@
     .venv/bin/python -m benchmarks.serving_changes --seconds 300
 
 Three simulated engines of the sandbox and a real haproxy, all on this machine, as root. Clients ask one streamed
-completion after the other for as long as is given, and the script below is played meanwhile, again and again: each
-engine in turn is taken out, stopped, started with another model, another version or another flag, compared with the
-model's record, and put back; then one hangs and one is killed, each before the first token of what it got. The same
-script is played with plain haproxy, and with vllm-router where its program is given; there an engine is stopped with
-its own drain, and nobody takes it out before. What had its first token when an engine is killed is lost with any proxy.
+completion after the other for as long as is given, and the script below is played meanwhile, again and again, at least
+once: one engine after the other is taken out, stopped, started with another model, another version or another flag,
+compared with the model's record, and put back; then one hangs and one is killed, each before the first token of what it
+got. The same script is played with plain haproxy, and with vllm-router where its program is given; there an engine is
+stopped with its own drain, and nobody takes it out before. What had its first token when an engine is killed is lost
+with any proxy.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchmarks.serving_proxies import LENGTH, ROOT, SEATS, Ours, PlainHaproxy, Proxy, VllmRouter
@@ -44,7 +45,7 @@ MODEL, CLIENTS, TOKENS = "tiny", 8, 4
 THINK_S = 0.1
 VERSIONS = ("0.24.0", "0.26.0")
 NAMES = ("one", "two", "three")
-HUNG_S, PAUSE_S, TIMEOUT_S = 8.0, 1.0, 120.0
+HUNG_S, PAUSE_S, TIMEOUT_S = 16.0, 1.0, 120.0
 OK, LOST, TRUNCATED, REFUSED = "answered", "lost", "truncated", "refused"
 
 
@@ -159,25 +160,32 @@ def _played(proxy: Proxy, scratch: Path, models: Sequence[tuple[Path, Expected]]
 
 def _turn(proxy: Proxy, fleet: Fleet, models: Sequence[Path], turn: int, found: Counter[str], end: float) -> None:
     """Another model, another engine, another flag; one that hangs, and one that is killed."""
-    settings = [
-        Setting(models[turn % 2], VERSIONS[(turn + 1) % 2], SEATS),
-        Setting(models[turn % 2], VERSIONS[turn % 2], SEATS),
-        Setting(models[turn % 2], VERSIONS[turn % 2], SEATS + turn % 2),
-    ]
-    for setting in settings:
-        for name in NAMES:
-            if time.monotonic() >= end:
-                return
-            proxy.take_out(name)
-            fleet.stop(name)
-            fleet.start(name, setting)
-            fleet.admit(name)
-            proxy.put_back(name)
-            found["changes"] += 1
-            _tell(f"{found['changes']} changes, {found['requests']} requests, {found[OK]} answered")
-            time.sleep(PAUSE_S)
+    for number, kind in enumerate(("model", "engine", "flag")):
+        name = NAMES[(turn + number) % 3]
+        if time.monotonic() >= end and found["killed"]:
+            return
+        _change(proxy, fleet, name, _changed(fleet.settings[name], kind, models))
+        found["changes"] += 1
+        _tell(f"another {kind}: {found['requests']} requests, {found[OK]} answered")
+        time.sleep(PAUSE_S)
     _lost(proxy, fleet, NAMES[turn % 3], found, "hung")
     _lost(proxy, fleet, NAMES[(turn + 1) % 3], found, "killed")
+
+
+def _changed(setting: Setting, kind: str, models: Sequence[Path]) -> Setting:
+    if kind == "model":
+        return replace(setting, model=models[1 - models.index(setting.model)])
+    if kind == "engine":
+        return replace(setting, version=VERSIONS[1 - VERSIONS.index(setting.version)])
+    return replace(setting, seats=2 * SEATS + 1 - setting.seats)
+
+
+def _change(proxy: Proxy, fleet: Fleet, name: str, setting: Setting) -> None:
+    proxy.take_out(name)
+    fleet.stop(name)
+    fleet.start(name, setting)
+    fleet.admit(name)
+    proxy.put_back(name)
 
 
 def _lost(proxy: Proxy, fleet: Fleet, name: str, found: Counter[str], how: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import stat
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -22,6 +23,7 @@ from .admission import ANSWER_SECONDS, Verdict, examine
 from .asking import COMPLETIONS, Endpoint, ask, endpoint_of
 from .control import Control, ServingPaths, known_instances, read_control
 from .expected import read_expected
+from .plan import no_files
 from .ready import completes, did_not_start, starts_of
 
 POLL_S = 0.5
@@ -39,7 +41,7 @@ def keep(paths: ServingPaths) -> bool:
     """Keep the files of what runs; False where a change that was interrupted has kept them, or there is nothing."""
     if is_kept(paths) or read_control(paths) is None:
         return False
-    texts = {path: read_text(path) for path in _files(paths)}
+    texts = {path: _kept(path) for path in _files(paths)}
     Path(kept_file(paths)).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     for change in pending([WantedFile(kept_file(paths), json.dumps(texts) + "\n", 0o600)]):
         write(change)
@@ -63,11 +65,8 @@ def restore(paths: ServingPaths, run: Run, wait: float, sleep: Callable[[float],
     texts = read_json(kept_file(paths))
     if texts is None:
         raise GaudiError(f"instance {paths.name} was not there before, so there is nothing to go back to.")
-    wanted = [
-        WantedFile(path, str(texts[path]), 0o600 if path == paths.environment else 0o644)
-        for path in _files(paths)
-        if isinstance(texts.get(path), str)
-    ]
+    # It is root's own file: whatever it has was read here.
+    wanted = [WantedFile(path, *texts[path]) for path in _files(paths) if texts.get(path)]
     for change in pending(wanted):
         write(change)
     reload_units(run)
@@ -176,7 +175,14 @@ def chosen(names: Mapping[str, Any] | list[str] | tuple[str, ...], directory: st
 
 
 def _files(paths: ServingPaths) -> tuple[str, ...]:
-    return (paths.environment, paths.unit_file, paths.control)
+    """All of them; the control file last, as it is written."""
+    return tuple(sorted((one.path for one in no_files(paths)), key=lambda path: path == paths.control))
+
+
+def _kept(path: str) -> list[Any]:
+    """Its text and mode; nothing where there is no such file."""
+    text = read_text(path)
+    return [] if text is None else [text, stat.S_IMODE(Path(path).stat().st_mode)]
 
 
 def _unknown(paths: ServingPaths) -> Control:
