@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.serving_client import FIRST_TOKEN, compare
+from benchmarks.serving_client import FIGURES, TOKEN_S, compare
 from plugins.module_utils._errors import GaudiError
 from plugins.module_utils._exporter.server_metrics import CACHE, HISTOGRAMS, SUMS, parse_metrics
 from plugins.module_utils._serving.admission import examine
@@ -26,9 +26,8 @@ from tests.vllm_server import VllmServer
 from .conftest import KEY
 
 LOAD = Load(concurrency=4, requests=40, input_tokens=32, output_tokens=8, timeout=300)
-# A busy machine adds to the times of both, and most to the first token of theirs, whose client opens its connections
-# then; benchmarks/serving_client.py has the figures of an idle one.
-TURNS, NEAR, NEAR_FIRST = 3, 0.03, 0.15
+# Where a machine is busy, their times grow more than ours: benchmarks/serving_client.py has both of an idle one.
+TURNS, NEAR = 3, 0.03
 
 
 def endpoint(server: VllmServer, key: str = KEY) -> Endpoint:
@@ -72,13 +71,17 @@ def test_our_client_measures_it_and_its_metrics_say_the_same(server: VllmServer)
 
 
 @pytest.mark.parametrize("requests", [100, pytest.param(1000, marks=pytest.mark.long)])
-def test_our_figures_are_those_of_vllm_bench_serve(model: Path, tmp_path: Path, requests: int) -> None:
+def test_our_client_adds_no_more_than_vllm_bench_serve_and_hides_nothing(
+    model: Path, tmp_path: Path, requests: int
+) -> None:
     """Of a server whose times are known, since a real one has others at each run."""
     compared = compare(Load(20, requests, 32, 8, 300), model, tmp_path, TURNS)
-    far = {name: our / their - 1 for name, (our, their) in compared.items()}
-    first = far.pop(FIRST_TOKEN)
-    assert max(map(abs, far.values())) <= NEAR, far
-    assert abs(first) <= NEAR_FIRST
+    for name, (our, their) in compared.items():
+        _value, _theirs, is_less_better = FIGURES[name]
+        assert our / their <= 1 + NEAR if is_less_better else our / their >= 1 - NEAR, compared
+    assert compared["first token, median (ms)"][0] >= 1e3 * TOKEN_S
+    assert compared["between tokens, mean (ms)"][0] >= 1e3 * TOKEN_S
+    assert compared["requests/s"][0] <= 20 / (8 * TOKEN_S)
 
 
 def completion(server: VllmServer, **more: object) -> http.client.HTTPResponse:

@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""A served model is measured on its node: loads by name, the highest that meets a limit, and what cannot be measured."""
+"""A served model is measured on its node, and what its answers cost; what cannot be measured is one message."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tests.sandbox_nodes import Played
 
 from .test_serving import CHAT, KEY, KEY_FILE, SERVING
 
+pytestmark = pytest.mark.usefixtures("served")
 SHORT: dict[str, Any] = {
     "gaudi_hosts": "node1",
     "gaudi_serving_input_tokens": 8,
@@ -38,9 +39,7 @@ def served(nodes: dict[str, Host], version: str, tmp_path_factory: pytest.TempPa
     play_in(here, "serving", **{**SERVING, "gaudi_serving_state": "absent"})
 
 
-def test_each_load_is_a_line_while_it_runs_and_a_row_of_the_page(
-    play: Callable[..., Played], served: str, tmp_path: Path
-) -> None:
+def test_each_load_is_a_line_while_it_runs_and_a_row_of_the_page(play: Callable[..., Played], tmp_path: Path) -> None:
     measured = play("measure_serving", **SHORT, gaudi_report_target=str(tmp_path))
     assert measured.status == "successful", measured.screen
     assert measured.changed == 0
@@ -51,7 +50,7 @@ def test_each_load_is_a_line_while_it_runs_and_a_row_of_the_page(
     assert KEY not in measured.screen
 
 
-def test_the_highest_load_within_a_limit_is_found(play: Callable[..., Played], served: str, tmp_path: Path) -> None:
+def test_the_highest_load_within_a_limit_is_found(play: Callable[..., Played], tmp_path: Path) -> None:
     limit = {"gaudi_serving_first_token_ms": 60_000, "gaudi_serving_highest": 2}
     measured = play("measure_serving", **SHORT, **limit, gaudi_report_target=str(tmp_path))
     assert measured.status == "successful", measured.screen
@@ -67,10 +66,48 @@ def test_the_highest_load_within_a_limit_is_found(play: Callable[..., Played], s
         ({"gaudi_serving_first_token_ms": 0.001}, "One client alone is above the limit."),
     ],
 )
-def test_what_cannot_be_measured_is_one_message(
-    play: Callable[..., Played], served: str, given: dict[str, Any], words: str
-) -> None:
+def test_what_cannot_be_measured_is_one_message(play: Callable[..., Played], given: dict[str, Any], words: str) -> None:
     refused = play("measure_serving", **{**SHORT, **given})
     assert refused.status == "failed"
     assert words in " ".join(refused.messages)
     assert CHAT["name"] == "chat"
+
+
+LOG = "/var/lib/gaudi3_scale/exporter/serving"
+# Ten minutes around now, of sixty tokens each, as the collector writes them where monitoring.yml has been played.
+COUNTED = f"""
+import json, os, time
+os.makedirs({LOG!r}, exist_ok=True)
+now = time.time()
+for minute in range(-10, 11):
+    at = now + 60 * minute
+    line = {{"time": at, "servings": {{"chat": [1.0, 2400.0 + 240 * minute, 600.0 + 60 * minute]}}}}
+    day = time.strftime("%Y-%m-%d", time.gmtime(at))
+    with open(f"{LOG}/{{day}}.jsonl", "a") as file:
+        file.write(json.dumps(line) + chr(10))
+"""
+COST: dict[str, Any] = {
+    "gaudi_hosts": "node1",
+    "gaudi_cost_serving": "chat",
+    "gaudi_cost_hours": 0.05,
+    "gaudi_cost_currency": "EUR",
+    "gaudi_cost_node_hour": 16,
+    "gaudi_cost_energy": False,
+}
+
+
+def test_what_its_answers_cost_is_told_where_it_was_counted_and_refused_where_not(
+    play: Callable[..., Played], nodes: dict[str, Host], tmp_path: Path
+) -> None:
+    nodes["node1"].check_output(f"rm -rf {LOG}")
+    refused = play("report_cost", **COST)
+    assert "gaudi_cost_serving chat: its tokens are known for 0% of the last 0.05 h" in " ".join(refused.messages)
+    nodes["node1"].check_output(f"python3 - <<'END'\n{COUNTED}\nEND")
+    told = play("report_cost", **COST, gaudi_report_target=str(tmp_path))
+    assert told.status == "successful", told.screen
+    assert "per million tokens answered" in told.screen
+    kept = json.loads((tmp_path / "report_cost.json").read_text(encoding="utf-8"))
+    # One of eight cards for three minutes, and 180 tokens.
+    assert kept["data"]["generated_tokens"] == pytest.approx(180, rel=0.01)
+    assert kept["data"]["total"] == pytest.approx(16 * 0.05 / 8)
+    nodes["node1"].check_output(f"rm -rf {LOG}")

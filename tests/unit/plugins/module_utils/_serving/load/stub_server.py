@@ -55,7 +55,7 @@ class StubServer:
                     send_json(writer, {"data": [{"id": "stub", "max_model_len": 4096}]})
                 elif head.startswith("GET /version"):
                     send_json(writer, {"version": "9.9"})
-                elif not head.startswith("POST"):
+                elif not head.startswith("POST /v1/completions"):
                     send_json(writer, {"detail": "Not Found"}, 404)
                 else:
                     asked = json.loads(body)
