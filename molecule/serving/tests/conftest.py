@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -57,4 +58,11 @@ def version(nodes: dict[str, Host], tmp_path_factory: pytest.TempPathFactory) ->
         gaudi_model_alias="production",
     )
     assert published.status == "successful", published.screen
-    return nodes["node1"].check_output(f"ls {REGISTRY}/models/served/versions").split()[0]
+    return in_production(nodes["node1"])
+
+
+def in_production(node: Host) -> str:
+    """By the alias's last entry."""
+    entries = node.check_output(f"ls {REGISTRY}/models/served/aliases/production").split()
+    entry = node.file(f"{REGISTRY}/models/served/aliases/production/{entries[-1]}")
+    return str(json.loads(entry.content_string)["version"])

@@ -29,13 +29,27 @@ SERVING: dict[str, Any] = {
 COMES_BACK_S = 120.0
 
 
+# A client of the node's own Python.
+ASK = """
+import sys, urllib.request
+url, key, body = sys.argv[1:]
+headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+try:
+    answer = urllib.request.urlopen(urllib.request.Request(url, body.encode() or None, headers), timeout=60)
+except urllib.error.HTTPError as error:
+    answer = error
+except OSError:
+    sys.exit(print(0))
+print(answer.status)
+print(answer.read().decode())
+"""
+
+
 def asked(node: Host, path: str, body: dict[str, Any] | None = None, key: str = KEY) -> tuple[int, dict[str, Any]]:
-    """What curl on the node gets: the status, and the object."""
-    data = ["--data", json.dumps(body), "--header", "Content-Type: application/json"] if body else []
-    words = ["curl", "--silent", "--max-time", "60", "--header", f"Authorization: Bearer {key}", *data]
-    done = node.run(shlex.join([*words, "--write-out", "\n%{http_code}", f"http://127.0.0.1:8000{path}"]))
-    text, _line, status = done.stdout.rpartition("\n")
-    return int(status or 0), json.loads(text) if text.startswith("{") else {}
+    """What a client on the node gets: the status, 0 where nobody answers, and the object."""
+    words = ["python3", "-c", ASK, f"http://127.0.0.1:8000{path}", key, json.dumps(body) if body else ""]
+    status, _line, text = node.check_output(shlex.join(words)).partition("\n")
+    return int(status), json.loads(text) if text.startswith("{") else {}
 
 
 def completion(node: Host, prompt: str = "The license") -> tuple[int, dict[str, Any]]:

@@ -36,8 +36,10 @@ def prepare(plan: NodePlan, node: Node) -> None:
         install(node.paths.programs, CHECK)
         install(node.paths.programs, ENTER)
         named = {one.model for one in known_instances(node.paths.control_directory)}
-        for one in plan.wanted:
-            bring(one.source, node.paths.models, named | {other.source.directory for other in plan.wanted})
+        # Several instances of one model have one copy.
+        sources = {one.source.directory: one.source for one in plan.wanted}
+        for source in sources.values():
+            bring(source, node.paths.models, named | set(sources))
 
 
 def _directories(node: Node) -> tuple[str, ...]:

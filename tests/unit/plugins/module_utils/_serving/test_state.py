@@ -215,6 +215,22 @@ def test_a_model_of_the_registry_is_copied_verified_and_named_by_its_version(nod
         converge(ServingOptions(**{**vars(told), "instances": moved}), both, False, node)
 
 
+def test_two_new_instances_of_one_model_have_one_copy(node, systemd, exported, tmp_path):
+    registry, key = str(tmp_path / "registry"), str(tmp_path / "signing/key.pem")
+    publish(
+        ModelOptions(registry, "llama", path=str(exported), alias="production", signing_key=key), run_process, False
+    )
+    one = {"name": "chat", "model": "llama@production", "cards": 1, "max_model_len": 4096}
+    both = [{**one, "port": free_port()}, {**one, "name": "draft", "port": free_port()}]
+    told = ServingOptions(parse_instances(both), registry=registry, release="1.24.1", wait=5)
+
+    def run(argv, **named):
+        return run_process(argv, **named) if argv[0] == "openssl" else systemd(argv, **named)
+
+    found = converge(told, run, False, node)["instances"]
+    assert found[0]["model"] == found[1]["model"] and systemd.active == {CHAT, DRAFT}
+
+
 def refused(node, systemd, options, tmp_path) -> str:
     with pytest.raises(GaudiError) as found:
         converge(options, systemd, False, node)
