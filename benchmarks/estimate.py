@@ -58,20 +58,6 @@ def hugging_face(architecture: str, *more: str, **sizes: int) -> Model:
 
 
 MODELS = (
-    built_in(4, 256, 4, 128, "--sharding", "fsdp2"),
-    built_in(4, 256, 4, 128, "--sharding", "fsdp2", *CHECKPOINTING),
-    built_in(2, 256, 4, 64, "--sharding", "fsdp2", *BF16),
-    built_in(2, 64, 4, 64),
-    built_in(4, 128, 4, 128),
-    built_in(4, 256, 4, 256),
-    built_in(12, 64, 4, 128),
-    built_in(2, 512, 8, 64),
-    built_in(4, 128, 4, 512),
-    built_in(4, 128, 4, 128, *BF16),
-    built_in(2, 256, 4, 64, *BF16),
-    built_in(4, 128, 4, 128, *CHECKPOINTING),
-    built_in(12, 128, 4, 128, *CHECKPOINTING),
-    built_in(4, 128, 4, 128, *CHECKPOINTING, *BF16),
     hugging_face("llama", num_key_value_heads=2),
     hugging_face("llama", *BF16, num_key_value_heads=2),
     hugging_face("llama", *CHECKPOINTING, num_key_value_heads=2),
@@ -89,6 +75,20 @@ MODELS = (
     hugging_face("bloom", n_layer=4, n_head=4),
     hugging_face("falcon", *BF16),
     hugging_face("olmo2"),
+    built_in(4, 256, 4, 128, "--sharding", "fsdp2"),
+    built_in(4, 256, 4, 128, "--sharding", "fsdp2", *CHECKPOINTING),
+    built_in(2, 256, 4, 64, "--sharding", "fsdp2", *BF16),
+    built_in(2, 64, 4, 64),
+    built_in(4, 128, 4, 128),
+    built_in(4, 256, 4, 256),
+    built_in(12, 64, 4, 128),
+    built_in(2, 512, 8, 64),
+    built_in(4, 128, 4, 512),
+    built_in(4, 128, 4, 128, *BF16),
+    built_in(2, 256, 4, 64, *BF16),
+    built_in(4, 128, 4, 128, *CHECKPOINTING),
+    built_in(12, 128, 4, 128, *CHECKPOINTING),
+    built_in(4, 128, 4, 128, *CHECKPOINTING, *BF16),
 )
 FEW = 4
 

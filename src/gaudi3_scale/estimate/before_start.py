@@ -21,7 +21,7 @@ def require_room(options: argparse.Namespace, vocabulary: int, ranks: Ranks, dev
     described = on_no_device(options, vocabulary)
     name, state = named(options.model, described.module), state_of(described.module)
     memory = memory_of_rank(ranks, device)
-    refusal = too_large(Planned(name, state, ranks.world_size, options.sharding, str(options.precision), memory))
+    refusal = too_large(Planned(name, state, ranks.world_size, options.sharding, memory))
     if refusal:
         raise GaudiError(refusal)
 

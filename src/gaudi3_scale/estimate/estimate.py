@@ -44,7 +44,7 @@ def estimate_of(options: argparse.Namespace) -> Estimate:
     vocabulary = ONE_TOKEN if options.model else options.vocabulary
     described = on_no_device(options, vocabulary)
     state, name = state_of(described.module), named(options.model, described.module)
-    planned = Planned(name, state, options.cards, options.sharding, options.precision, options.memory)
+    planned = Planned(name, state, options.cards, options.sharding, options.memory)
     try:
         traced = _traced(options, vocabulary)
         traced.activations(options.batch_size)
@@ -102,4 +102,9 @@ def estimate_of_workload(options: argparse.Namespace) -> Estimate:
 
 
 def _traced(options: argparse.Namespace, vocabulary: int) -> TracedModel:
-    return TracedModel(lambda: model_of_shapes(options, vocabulary).module, options.sequence_length, options.precision)
+    return TracedModel(
+        lambda: model_of_shapes(options, vocabulary).module,
+        options.sequence_length,
+        options.precision,
+        options.sharding,
+    )

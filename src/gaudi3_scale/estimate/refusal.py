@@ -21,7 +21,6 @@ class Planned:
     state: ModelState
     cards: int
     sharding: str
-    precision: str
     memory: int
 
     @property
@@ -52,7 +51,7 @@ def too_small(planned: Planned, parts: Parts, batch: int, needed: int | None) ->
     """Why ``parts`` are more than a card has; ``needed`` are the cards that FSDP2 takes with this batch."""
     if needed is None:
         beside = (
-            f"{gib(parts.activations + parts.rest)} of these{_copies(planned)} are on each card, however many there "
+            f"{gib(parts.activations + parts.rest)} of these are on each card, however many there "
             f"are: {_FEWER_ACTIVATIONS}{'' if batch == 1 else ', or lower --batch-size'}"
         )
         return too_large(planned, beside) or f"{_numbers(planned, parts, batch)}; {beside}."
@@ -78,12 +77,6 @@ def _numbers(planned: Planned, parts: Parts, batch: int) -> str:
         f"{planned.sharding}: {gib(parts.state)} of weights, gradients and optimizer, {gib(parts.activations)} of "
         f"activations, {gib(parts.rest)} of the rest; a card has {gib(planned.memory)}"
     )
-
-
-def _copies(planned: Planned) -> str:
-    if planned.precision != "bf16":
-        return ""
-    return f", {gib(planned.state.weights // 2)} of it the bf16 copies of all weights that autocast keeps,"
 
 
 def _at_least(cards: int | None, sharding: str) -> str:

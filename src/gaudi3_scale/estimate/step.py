@@ -13,6 +13,7 @@ from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.estimate.live_tensors import Shapes
 from gaudi3_scale.gaudi.optimizer import fused_adamw
 from gaudi3_scale.models.language_model import next_token_loss
+from gaudi3_scale.models.sharding import FSDP2
 
 CLIP = 1.0
 
@@ -24,9 +25,10 @@ class TracedModel:
     the model reads what its tensors contain.
     """
 
-    def __init__(self, build: Callable[[], nn.Module], sequence_length: int, precision: str) -> None:
+    def __init__(self, build: Callable[[], nn.Module], sequence_length: int, precision: str, sharding: str) -> None:
         self._shapes, self._length = Shapes(), sequence_length
-        self._autocast = precision == "bf16"
+        # Of weights that FSDP2 lets go again, autocast keeps no copy for the next one who asks.
+        self._autocast = {"enabled": precision == "bf16", "cache_enabled": sharding != FSDP2}
         self._known: dict[int, int] = {}
         with self._shapes() as live:
             self.model = build()
@@ -54,7 +56,7 @@ class TracedModel:
         with self._shapes() as live:
             live.forget_peak()
             windows = torch.zeros((batch_size, self._length + 1), dtype=torch.int64)
-            with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self._autocast):
+            with torch.autocast("cpu", dtype=torch.bfloat16, **self._autocast):
                 loss = next_token_loss(self.model, windows)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), CLIP)

@@ -78,7 +78,7 @@ def test_70_billion_with_adamw_on_8_cards_is_refused_without_weights(llama):
     described = before_start.on_no_device(options, 1)
     state = before_start.state_of(described.module)
     assert state.parameters == 70_553_706_496
-    said = before_start.too_large(before_start.Planned("It", state, 8, "fsdp2", "bf16", options.memory))
+    said = before_start.too_large(before_start.Planned("It", state, 8, "fsdp2", options.memory))
     assert "1,051.3 GiB, 131.4 GiB on each of 8 cards with fsdp2; a card has 128.0 GiB" in said
 
 
