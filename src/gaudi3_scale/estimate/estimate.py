@@ -44,7 +44,7 @@ def estimate_of(options: argparse.Namespace) -> Estimate:
     vocabulary = ONE_TOKEN if options.model else options.vocabulary
     described = on_no_device(options, vocabulary)
     state, name = state_of(described.module), named(options.model, described.module)
-    planned = Planned(name, state, options.cards, options.sharding, options.memory)
+    planned = Planned(name, state, options.cards, options.sharding, options.memory, described.checkpointing)
     try:
         traced = _traced(options, vocabulary)
         traced.activations(options.batch_size)

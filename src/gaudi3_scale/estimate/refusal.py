@@ -10,8 +10,6 @@ from pathlib import Path
 from gaudi3_scale.estimate.memory import ModelState, Parts, cards_needed
 from gaudi3_scale.models.sharding import FSDP2
 
-_FEWER_ACTIVATIONS = "shorten --sequence-length, or turn on --checkpointing"
-
 
 @dataclass(frozen=True)
 class Planned:
@@ -22,6 +20,11 @@ class Planned:
     cards: int
     sharding: str
     memory: int
+    checkpointing: bool = False
+
+    @property
+    def fewer_activations(self) -> str:
+        return f"shorten --sequence-length{'' if self.checkpointing else ', or turn on --checkpointing'}"
 
     @property
     def state_of_a_card(self) -> int:
@@ -52,13 +55,13 @@ def too_small(planned: Planned, parts: Parts, batch: int, needed: int | None) ->
     if needed is None:
         beside = (
             f"{gib(parts.activations + parts.rest)} of these are on each card, however many there "
-            f"are: {_FEWER_ACTIVATIONS}{'' if batch == 1 else ', or lower --batch-size'}"
+            f"are: {planned.fewer_activations}{'' if batch == 1 else ', or lower --batch-size'}"
         )
         return too_large(planned, beside) or f"{_numbers(planned, parts, batch)}; {beside}."
     use = f"use {_at_least(needed, planned.sharding)}, or"
     return (
         too_large(planned, f"{use} a smaller model")
-        or f"{_numbers(planned, parts, batch)}; {use} {_FEWER_ACTIVATIONS}."
+        or f"{_numbers(planned, parts, batch)}; {use} {planned.fewer_activations}."
     )
 
 
