@@ -20,10 +20,10 @@ def planned(state=LLAMA, cards=8, sharding="fsdp2", memory=128 * GIB):
 
 
 def test_only_fsdp2_divides_the_state():
-    ddp, fsdp2 = (parts_of(SMALL, GIB, 8, sharding, "fp32") for sharding in ("ddp", "fsdp2"))
+    ddp, fsdp2 = (parts_of(SMALL, 8 * GIB, 8, sharding, "fp32") for sharding in ("ddp", "fsdp2"))
     assert ddp.state == SMALL.together
     assert fsdp2.state == SMALL.together // 8
-    assert ddp.activations == fsdp2.activations == GIB
+    assert ddp.activations == fsdp2.activations == 8 * GIB
     assert fsdp2.rest > ddp.rest
     assert fsdp2.together == fsdp2.state + fsdp2.activations + fsdp2.rest
 
