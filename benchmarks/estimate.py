@@ -14,11 +14,13 @@ it, for the Hugging Face models in fp32 without checkpointing, for which it has 
 from __future__ import annotations
 
 import argparse
+import os
+import socket
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -39,6 +41,7 @@ class Model(NamedTuple):
     options: tuple[str, ...]
     architecture: str = ""
     sizes: tuple[tuple[str, int], ...] = ()
+    ranks: int = 1
 
 
 def built_in(layers: int, width: int, heads: int, length: int, *more: str) -> Model:
@@ -90,6 +93,16 @@ MODELS = (
     built_in(12, 128, 4, 128, *CHECKPOINTING),
     built_in(4, 128, 4, 128, *CHECKPOINTING, *BF16),
 )
+# FSDP2 over ranks that share the model: as many processes on this host.
+OVER_RANKS = tuple(
+    model._replace(name=f"{model.name}, {ranks} ranks", ranks=ranks)
+    for ranks in (2, 4)
+    for model in (
+        built_in(4, 256, 4, 128, "--sharding", "fsdp2"),
+        built_in(8, 256, 4, 64, "--sharding", "fsdp2", *CHECKPOINTING),
+        built_in(4, 256, 4, 128),
+    )
+)
 FEW = 4
 
 
@@ -109,6 +122,7 @@ def main() -> int:
     """Print a row for each model; returns 1 where an estimate is below what was measured."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--few", action="store_true", help=f"only every {FEW}th model")
+    parser.add_argument("--ranks", action="store_true", help="only FSDP2 and DDP over 2 and 4 ranks")
     parser.add_argument("--kitsune", type=Path, help="directory with torch-kitsune")
     given = parser.parse_args()
     # Forks have them then.
@@ -119,7 +133,7 @@ def main() -> int:
 
     print(f"estimate / measured, batch {', '.join(map(str, BATCHES))}")
     pairs: list[Pair] = []
-    for model in MODELS[:: FEW if given.few else 1]:
+    for model in OVER_RANKS if given.ranks else MODELS[:: FEW if given.few else 1]:
         found = measured(model, given.kitsune)
         pairs += found
         print(f"{model.name:52} {'  '.join(f'{pair.ratio:.3f}' for pair in found)}", flush=True)
@@ -143,8 +157,8 @@ def measured(model: Model, kitsune: Path | None) -> list[Pair]:
             Pair(
                 model.name,
                 batch,
-                forked(_estimated, options, batch),
-                forked(peak_of_trainer, options, batch, folder),
+                forked(_estimated, options, batch, model.ranks),
+                peak_of_ranks(options, batch, folder, model.ranks),
                 forked(_other, options, batch, kitsune) if kitsune else None,
             )
             for batch in BATCHES
@@ -167,18 +181,34 @@ def _directory(model: Model, folder: Path) -> list[str]:
     return ["--model", str(folder), "--from-scratch"]
 
 
-def _estimated(options: list[str], batch: int) -> int:
+def _estimated(options: list[str], batch: int, ranks: int) -> int:
     from gaudi3_scale.estimate.commands import parse
     from gaudi3_scale.estimate.estimate import estimate_of
 
     words = [word for word in options if word != "--from-scratch"]
     if "--precision" not in words:
         words += ["--precision", "fp32"]
-    return estimate_of(parse([*words, "--batch-size", str(batch), "--cards", "1"])).together
+    return estimate_of(parse([*words, "--batch-size", str(batch), "--cards", str(ranks)])).together
 
 
-def peak_of_trainer(options: list[str], batch: int, folder: Path) -> int:
+def peak_of_ranks(options: list[str], batch: int, folder: Path, ranks: int) -> int:
+    """That of the rank with the most."""
+    if ranks == 1:
+        return int(forked(peak_of_trainer, options, batch, folder))
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": ranks, "LOCAL_WORLD_SIZE": ranks}
+    with ProcessPoolExecutor(ranks, get_context("fork")) as pool:
+        running = [
+            pool.submit(peak_of_trainer, options, batch, folder, {**where, "RANK": rank, "LOCAL_RANK": rank})
+            for rank in range(ranks)
+        ]
+        return max(one.result() for one in running)
+
+
+def peak_of_trainer(options: list[str], batch: int, folder: Path, rank: Mapping[str, object] | None = None) -> int:
     """The most that the allocator had handed out, in a run of the trainer with three steps."""
+    os.environ.update({name: str(value) for name, value in (rank or {}).items()})
     import torch
     from torch.profiler import ProfilerActivity, profile
 

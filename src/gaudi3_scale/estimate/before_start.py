@@ -18,7 +18,11 @@ from gaudi3_scale.ranks import Ranks
 
 def require_room(options: argparse.Namespace, vocabulary: int, ranks: Ranks, device: torch.device) -> None:
     """Raises GaudiError, with the arithmetic, where the state of the model alone is more than the rank's memory."""
-    described = on_no_device(options, vocabulary)
+    try:
+        described = on_no_device(options, vocabulary)
+    # What cannot be made without memory may still be made with it; if not, the trainer says why.
+    except Exception:
+        return
     name, state = named(options.model, described.module), state_of(described.module)
     memory = memory_of_rank(ranks, device)
     refusal = too_large(Planned(name, state, ranks.world_size, options.sharding, memory))

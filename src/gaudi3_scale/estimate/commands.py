@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -14,7 +15,6 @@ from typing import Any, Sequence
 from gaudi3_scale.core._batch.probe.probe import SIZE, UNITS
 from gaudi3_scale.core._cards.hardware import GENERATIONS
 from gaudi3_scale.core._errors import GaudiError
-from gaudi3_scale.estimate.report import lines
 from gaudi3_scale.options import ArgumentParser, positive
 
 MEMORY = {generation.name: generation.hbm_mib << 20 for generation in GENERATIONS}
@@ -77,9 +77,12 @@ def checked(options: argparse.Namespace) -> argparse.Namespace:
 
 def run_estimate(options: argparse.Namespace) -> int:
     """0 where it fits. Raises GaudiError, after what it has shown, where it does not."""
-    # PyTorch takes seconds to import: a wrong option is told before.
+    # PyTorch takes seconds to import: a wrong option is told before. It would load the bridge, and with it the card's
+    # library, by itself.
     options = checked(options)
+    os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
     from gaudi3_scale.estimate.estimate import estimate_of, estimate_of_workload
+    from gaudi3_scale.estimate.report import lines
 
     found = estimate_of_workload(options) if options.workload else estimate_of(options)
     said = (

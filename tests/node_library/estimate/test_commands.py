@@ -91,6 +91,14 @@ def test_a_training_that_cannot_fit_ends_before_its_model_is_built(train_here, m
         train_here("--max-steps", 1)
 
 
+def test_a_model_that_has_no_shapes_without_memory_trains_all_the_same(train_here, monkeypatch):
+    def fails(options, vocabulary):
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+
+    monkeypatch.setattr(before_start, "on_no_device", fails)
+    assert train_here("--max-steps", 1)[-1]["kind"] == "end"
+
+
 def test_on_the_cpu_ranks_share_the_hosts_memory():
     alone, shared = (before_start.memory_of_rank(Ranks(0, n, 0, n), torch.device("cpu")) for n in (1, 4))
     assert 3 * shared < alone
