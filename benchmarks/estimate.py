@@ -1,8 +1,8 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""What ``gaudi3_scale estimate`` says against what the trainer takes, for 31 models at 4 batch sizes, on the CPU.
+"""What ``gaudi3_scale estimate`` says against what the trainer takes, for 27 models at 4 batch sizes, on the CPU.
 
-    .venv/bin/python -m benchmarks.estimate [--few] [--kitsune DIR]
+    .venv/bin/python -m benchmarks.estimate [--few | --ranks] [--kitsune DIR]
 
 Measured is the most that PyTorch's own CPU allocator has handed out at a time, from before the model is built to the
 end of the third step of ``gaudi3_scale.train``: its profiler notes each allocation with the total after it. So buffers
@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 BATCHES = (1, 3, 8, 24)
 STEPS = 3
 PAUSE_S = 0.1
+RUNS_OF_RANKS = 3
 VOCABULARY = 512
 BF16 = ("--precision", "bf16")
 CHECKPOINTING = ("--checkpointing", "on")
@@ -64,7 +65,6 @@ MODELS = (
     hugging_face("llama", num_key_value_heads=2),
     hugging_face("llama", *BF16, num_key_value_heads=2),
     hugging_face("llama", *CHECKPOINTING, num_key_value_heads=2),
-    hugging_face("llama", "--sharding", "fsdp2", num_key_value_heads=2),
     hugging_face("mistral", num_key_value_heads=2),
     hugging_face("qwen2", num_key_value_heads=2),
     hugging_face("qwen3", *BF16, num_key_value_heads=2, head_dim=32),
@@ -78,9 +78,6 @@ MODELS = (
     hugging_face("bloom", n_layer=4, n_head=4),
     hugging_face("falcon", *BF16),
     hugging_face("olmo2"),
-    built_in(4, 256, 4, 128, "--sharding", "fsdp2"),
-    built_in(4, 256, 4, 128, "--sharding", "fsdp2", *CHECKPOINTING),
-    built_in(2, 256, 4, 64, "--sharding", "fsdp2", *BF16),
     built_in(2, 64, 4, 64),
     built_in(4, 128, 4, 128),
     built_in(4, 256, 4, 256),
@@ -96,10 +93,12 @@ MODELS = (
 # FSDP2 over ranks that share the model: as many processes on this host.
 OVER_RANKS = tuple(
     model._replace(name=f"{model.name}, {ranks} ranks", ranks=ranks)
-    for ranks in (2, 4)
+    for ranks in (2,)
     for model in (
         built_in(4, 256, 4, 128, "--sharding", "fsdp2"),
         built_in(8, 256, 4, 64, "--sharding", "fsdp2", *CHECKPOINTING),
+        built_in(2, 256, 4, 64, "--sharding", "fsdp2", *BF16),
+        hugging_face("llama", "--sharding", "fsdp2", num_key_value_heads=2),
         built_in(4, 256, 4, 128),
     )
 )
@@ -192,9 +191,14 @@ def _estimated(options: list[str], batch: int, ranks: int) -> int:
 
 
 def peak_of_ranks(options: list[str], batch: int, folder: Path, ranks: int) -> int:
-    """That of the rank with the most."""
+    """That of the rank with the most; of several ranks the least of some runs, since gloo's threads let go of what they
+    have sent when the host has time for them."""
     if ranks == 1:
         return int(forked(peak_of_trainer, options, batch, folder))
+    return min(_peak_together(options, batch, folder, ranks) for _run in range(RUNS_OF_RANKS))
+
+
+def _peak_together(options: list[str], batch: int, folder: Path, ranks: int) -> int:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": ranks, "LOCAL_WORLD_SIZE": ranks}

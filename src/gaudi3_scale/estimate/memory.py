@@ -14,8 +14,11 @@ from gaudi3_scale.models.sharding import FSDP2
 # the most that was measured on a CPU (benchmarks/estimate.py). Nothing of it was measured on a card.
 KERNELS = {"bf16": 0.04, "fp32": 0.02}
 ALLOCATOR = 0.01
-# FSDP2 has one block's weights whole while it computes it, and fetches the next one's meanwhile.
-BLOCKS_AT_A_TIME = 2
+# What FSDP2 has whole on the way back, in blocks: the weights of one, those of the next as they came and unpacked, the
+# gradients of one as they were computed and packed, and those that are still on their way (benchmarks/estimate.py).
+BLOCKS_AT_A_TIME = 7
+# The same of what lies outside all blocks, which comes last and alone.
+OUTSIDE_AT_A_TIME = 4
 MOST_CARDS = 1 << 17
 MOST_SAMPLES = 1 << 24
 
@@ -64,12 +67,8 @@ def parts_of(state: ModelState, activations: int, cards: int, sharding: str, pre
     # DDP makes its buckets anew in the second step, while the gradients still lie in the first ones.
     exchanged = max(gradients - activations, 0)
     if sharding == FSDP2:
-        # Whole weights of some blocks and of what lies outside them, and the gradients of the largest of these.
-        exchanged = (
-            BLOCKS_AT_A_TIME * state.largest_block
-            + state.outside_blocks
-            + max(state.largest_block, state.outside_blocks)
-        )
+        in_blocks = BLOCKS_AT_A_TIME * state.largest_block + state.outside_blocks
+        exchanged = max(in_blocks, OUTSIDE_AT_A_TIME * state.outside_blocks)
     known = weights + gradients + optimizer + activations + exchanged
     return Parts(
         weights,
