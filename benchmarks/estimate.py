@@ -27,9 +27,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 BATCHES = (1, 3, 8, 24)
+BATCHES_OVER_RANKS = (1, 8)
 STEPS = 3
 PAUSE_S = 0.1
-RUNS_OF_RANKS = 3
+RANKS, RUNS_OF_RANKS = 2, 3
 VOCABULARY = 512
 BF16 = ("--precision", "bf16")
 CHECKPOINTING = ("--checkpointing", "on")
@@ -90,10 +91,9 @@ MODELS = (
     built_in(12, 128, 4, 128, *CHECKPOINTING),
     built_in(4, 128, 4, 128, *CHECKPOINTING, *BF16),
 )
-# FSDP2 over ranks that share the model: as many processes on this host.
+# Ranks that share the model or exchange its gradients: as many processes on this host.
 OVER_RANKS = tuple(
-    model._replace(name=f"{model.name}, {ranks} ranks", ranks=ranks)
-    for ranks in (2,)
+    model._replace(name=f"{model.name}, {RANKS} ranks", ranks=RANKS)
     for model in (
         built_in(4, 256, 4, 128, "--sharding", "fsdp2"),
         built_in(8, 256, 4, 64, "--sharding", "fsdp2", *CHECKPOINTING),
@@ -121,7 +121,7 @@ def main() -> int:
     """Print a row for each model; returns 1 where an estimate is below what was measured."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--few", action="store_true", help=f"only every {FEW}th model")
-    parser.add_argument("--ranks", action="store_true", help="only FSDP2 and DDP over 2 and 4 ranks")
+    parser.add_argument("--ranks", action="store_true", help="FSDP2 and DDP over two ranks")
     parser.add_argument("--kitsune", type=Path, help="directory with torch-kitsune")
     given = parser.parse_args()
     # Forks have them then.
@@ -130,7 +130,8 @@ def main() -> int:
     import gaudi3_scale.estimate.estimate
     import gaudi3_scale.trainer.run  # noqa: F401
 
-    print(f"estimate / measured, batch {', '.join(map(str, BATCHES))}")
+    batches = BATCHES_OVER_RANKS if given.ranks else BATCHES
+    print(f"estimate / measured, batch {', '.join(map(str, batches))}")
     pairs: list[Pair] = []
     for model in OVER_RANKS if given.ranks else MODELS[:: FEW if given.few else 1]:
         found = measured(model, given.kitsune)
@@ -160,7 +161,7 @@ def measured(model: Model, kitsune: Path | None) -> list[Pair]:
                 peak_of_ranks(options, batch, folder, model.ranks),
                 forked(_other, options, batch, kitsune) if kitsune else None,
             )
-            for batch in BATCHES
+            for batch in (BATCHES if model.ranks == 1 else BATCHES_OVER_RANKS)
         ]
 
 
@@ -219,7 +220,10 @@ def peak_of_trainer(options: list[str], batch: int, folder: Path, rank: Mapping[
     from gaudi3_scale.trainer.options import parse_options
     from gaudi3_scale.trainer.run import run
 
-    (folder / "text").write_text("What is read does not matter. " * 8000, encoding="utf-8")
+    # Another rank may read it already.
+    written = folder / f"text-{os.getpid()}"
+    written.write_text("What is read does not matter. " * 8000, encoding="utf-8")
+    written.replace(folder / "text")
     run_options = ["--max-steps", str(STEPS), "--checkpoint-every", "0", "--validation-batches", "0"]
     files = ["--text", str(folder / "text"), "--job-dir", str(folder), "--metrics", str(folder / "metrics")]
     given = parse_options(
