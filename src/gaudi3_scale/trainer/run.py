@@ -19,6 +19,7 @@ from gaudi3_scale.checkpoints.callback import Checkpoints
 from gaudi3_scale.checkpoints.job import checkpoints_of_job
 from gaudi3_scale.data.training_data import TrainingData, open_data, require_same_data
 from gaudi3_scale.devices import choose_device, compile_backend, local_device
+from gaudi3_scale.estimate.before_start import require_room
 from gaudi3_scale.json_lines import WriteLine, line_writer, no_line
 from gaudi3_scale.metrics.loggers import choose_loggers, logged
 from gaudi3_scale.metrics.observation import Observation, observe
@@ -87,10 +88,11 @@ def _made(options: argparse.Namespace) -> _Run:
     passes = passes_of_step(options.global_batch_size, options.batch_size, ranks.world_size, options.accumulate)
     data = open_data(options.text, options.data, options.sequence_length)
     _quieten_libraries()
+    device = local_device(kind, ranks.local_rank)
+    require_room(options, data.vocabulary, ranks, device)
     torch.manual_seed(options.seed)
     model = build_model(options, data)
     write = line_writer(options.metrics) if ranks.rank == 0 else no_line
-    device = local_device(kind, ranks.local_rank)
     join(ranks, device)
     require_same_data(data, device)
     return _Run(ranks, device, passes, data, model, checkpoints_of_job(options, ranks, write), write)

@@ -10,10 +10,11 @@ import sys
 import pytest
 import torch
 
-from gaudi3_scale.batch.estimate import LiveTensors, peak_bytes
 from gaudi3_scale.batch.trial_forks import Trials
 from gaudi3_scale.core._batch.estimate import UNCERTAINTY, estimate
 from gaudi3_scale.core._batch.trial import Workload
+from gaudi3_scale.estimate.live_tensors import LiveTensors
+from gaudi3_scale.estimate.workload import peak_bytes
 
 MODEL = {"layers": 2, "width": 64, "heads": 4, "sequence_length": 64, "precision": "fp32"}
 BUILT_IN = "gaudi3_scale.workloads:causal_language_model"
