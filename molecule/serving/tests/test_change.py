@@ -153,7 +153,9 @@ def test_one_that_is_slower_than_the_limit_goes_back_and_the_other_is_left_alone
 def test_one_that_answers_otherwise_than_its_record_says_goes_back(play: Callable[..., Played], node: Host) -> None:
     before = control(node, "a")
     copy = "/srv/otherwise"
-    node.check_output(f"cp -r {before['model']} {copy}; rm {copy}/gaudi3_scale_model.json {copy}/model.sig")
+    node.check_output(
+        f"rm -rf {copy}; cp -r {before['model']} {copy}; rm {copy}/gaudi3_scale_model.json {copy}/model.sig"
+    )
     record = json.loads(node.file(f"{copy}/gaudi3_scale_export.json").content_string)
     token, value = record["answers"]["windows"][1]["top"][0]
     record["answers"]["windows"][1]["top"][0] = [token, value - 2]
