@@ -49,7 +49,7 @@ def parse_metrics(text: str) -> ServerMetrics:
     finished: dict[str, float] = {}
     histograms: dict[str, dict[str, float]] = {}
     for name, labels, value in _samples(text):
-        base, _, part = name.rpartition("_")
+        base, _joint, part = name.rpartition("_")
         if name in SUMS or (base in HISTOGRAMS and part == "sum"):
             values[name] = values.get(name, 0.0) + value
         elif name == CACHE:

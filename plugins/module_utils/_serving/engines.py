@@ -39,6 +39,8 @@ DRAINS_SINCE = "0.18.0"
 # Read in vllm-gaudi 0.26; not looked for in versions before 0.24.
 PADS_SINCE = "0.24.0"
 VLLM = "vllm"
+# The first versions without each are UNVERIFIED: the threads say which branches have it, and not which release is the
+# first without.
 HOLES = (
     Hole(
         VLLM,

@@ -176,7 +176,7 @@ def _inner(proxy: Proxy, places: Places) -> Iterator[str]:
         yield "    http-request return status 404 content-type text/plain string 'No instance is set up.'"
         return
     yield "    http-request set-var(txn.model) req.body,json_query('$.model')"
-    first = next(iter(names.values()))
+    first, *_others = names.values()
     yield f"    http-request set-var(txn.backend) str({first})"
     for model, name in names.items():
         yield f"    http-request set-var(txn.backend) str({name}) if {{ var(txn.model) -m str {quoted(model)} }}"

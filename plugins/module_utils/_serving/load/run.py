@@ -63,7 +63,7 @@ async def _measured(target: Target, load: Load) -> dict[str, Any]:
     finally:
         first.close()
     samples: list[Sample] = []
-    clients = [_client(Connection(target, context), bodies, load, samples) for _ in range(load.concurrency)]
+    clients = [_client(Connection(target, context), bodies, load, samples) for _number in range(load.concurrency)]
     await asyncio.gather(*clients)
     samples.sort(key=lambda sample: sample.begun)
     about = {"model": served.model, "version": served.version, "concurrency": load.concurrency}
