@@ -58,6 +58,7 @@ PLAUSIBLE: Mapping[str, Any] = {
     "gaudi_training_batch_size": 8,
     "gaudi_training_command": "/srv/trainee.py {max_steps} 0.2 --note 'two words'",
     "gaudi_training_model": "layers=2, width=64",
+    "gaudi_training_name": "llama",
     "gaudi_training_text": "/usr/share/common-licenses/GPL-2, /usr/share/common-licenses/GPL-3",
     "gaudi_flags_explain_file": "/etc/gaudi3_scale/environment",
     "gaudi_flags_explain_flags": "PT_HPU_LAZY_MODE=0",

@@ -14,8 +14,10 @@ import pytest
 from testinfra.host import Host
 
 from tests.sandbox_nodes import Played
+from tests.small_trainings import play_in
 
-EXPORT, REGISTRY = "/var/lib/gaudi3_scale/jobs/served/model", "/shared/models"
+from .conftest import EXPORT, REGISTRY
+
 KEY, KEY_FILE = "a-key-of-the-tests", "/etc/gaudi3_scale/serving-key"
 CONTROL, STATE = "/etc/gaudi3_scale/serving", "/var/lib/gaudi3_scale/serving"
 FAULTS, ANSWERS = "/run/gaudi_simulated_engine", "/run/answers-of-the-tests"
@@ -94,6 +96,22 @@ def control(node: Host, name: str) -> dict[str, Any]:
 def admitted(node: Host) -> dict[str, bool]:
     servers = json.loads(node.file("/etc/gaudi3_scale/serving_proxy/state.json").content_string)["servers"]
     return {one["name"]: one["admitted"] for one in servers}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def alias_goes_back(version: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What is in production here when these tests are through is what the other files expect."""
+    yield
+    moved = play_in(
+        tmp_path_factory.mktemp("back"),
+        "publish_model",
+        gaudi_model_host="node1",
+        gaudi_model_name="served",
+        gaudi_model_registry=REGISTRY,
+        gaudi_model_version=version,
+        gaudi_model_alias="production",
+    )
+    assert moved.status == "successful", moved.screen
 
 
 def test_a_proxy_answers_for_two_instances_and_a_second_run_changes_nothing(
