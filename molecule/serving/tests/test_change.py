@@ -148,6 +148,7 @@ def test_another_version_comes_to_all_without_a_lost_answer(
     assert (again.status, again.changed) == ("successful", 0), again.screen
 
 
+@pytest.mark.long
 def test_one_that_is_slower_than_the_limit_goes_back_and_the_other_is_left_alone(
     play: Callable[..., Played], node: Host
 ) -> None:
