@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import threading
+import urllib.request
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -58,6 +59,8 @@ class S3Server:
             self.refuses = False
 
     def close(self) -> None:
+        """Forget everything, too: servers of one process have one store."""
+        urllib.request.urlopen(urllib.request.Request(f"{self.url}/moto-api/reset", method="POST")).close()
         self._server.shutdown()
 
     def _answer(self, environment: dict[str, Any], start_response: Any) -> Iterable[bytes]:
@@ -70,12 +73,10 @@ class S3Server:
 
 @contextmanager
 def bucket_served(name: str) -> Iterator[S3Server]:
-    """A server with one empty bucket; moto keeps what it has for all servers of a process."""
+    """A server with one empty bucket."""
     server = S3Server("127.0.0.1")
     try:
         server.client.create_bucket(Bucket=name)
-        for key in server.names(name):
-            server.client.delete_object(Bucket=name, Key=key)
         yield server
     finally:
         server.close()

@@ -10,13 +10,13 @@ import json
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from .._errors import GaudiError
 from .._node.json_file import parse_object
+from .._node.regular_file import read_bounded
 
-MOST_BYTES = 1 << 26
+MOST_BYTES, MOST_KEY_BYTES = 1 << 26, 4096
 COMPLETIONS, HEALTH, MODELS = "/v1/completions", "/health", "/v1/models"
 
 
@@ -64,7 +64,7 @@ def endpoint_of(address: str, port: int, certificate: str, key_file: str) -> End
 def read_key(file: str) -> str:
     """The key in a file's one line; GaudiError for what is none."""
     try:
-        text = Path(file).read_text(encoding="ascii").strip()
+        text = read_bounded(file, MOST_KEY_BYTES, follow=True).decode("ascii").strip()
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not ASCII"
         raise GaudiError(f"key_file {file} cannot be read on this node ({reason}); put the key there.") from None

@@ -121,6 +121,9 @@ def _check_one_node(place: str, name: str, value: Any) -> None:
 
 def check_environment(place: str, given: Mapping[str, Any], *, skips_warm_up: bool = False) -> dict[str, str]:
     """The variables as text; GaudiError for one that cannot be meant, or that the chosen buckets ignore."""
+    for name, value in given.items():
+        if not isinstance(value, (str, int, float, bool)):
+            raise GaudiError(f"{place}: environment has {str(name)[:60]} with {value!r:.60}; give text or a number.")
     found = {str(name): _text(value) for name, value in given.items()}
     for name, value in found.items():
         assignment(name, value)

@@ -23,6 +23,8 @@ LOOPBACK = "127.0.0.1"
 # Part of a unit's name, of a file's, and of a server's in the proxy.
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
 MOST_LENGTH, MOST_SEQUENCES = 1 << 24, 1 << 16
+# Beyond any node's cards.
+MOST_MODULE = 255
 # Ansible's argument_spec of one.
 INSTANCE_OPTIONS: dict[str, dict[str, Any]] = {
     "name": {"type": "str", "required": True},
@@ -152,8 +154,9 @@ def _check_cards(place: str, cards: int, modules: tuple[int, ...]) -> None:
         raise GaudiError(f"{place}: cards is {cards} and modules names {len(modules)}; give one of the two.")
     if not cards and not modules:
         raise GaudiError(f"{place}: neither cards nor modules is given; say how many cards it gets, such as cards: 1.")
-    if cards < 0 or any(module < 0 for module in modules):
-        raise GaudiError(f"{place}: cards and modules cannot be negative; correct them.")
+    strange = [number for number in (cards, *modules) if not 0 <= number <= MOST_MODULE]
+    if strange:
+        raise GaudiError(f"{place}: cards and modules are numbers from 0 to {MOST_MODULE}, and not {strange[0]}.")
     if len(set(modules)) != len(modules):
         raise GaudiError(f"{place}: modules names a card twice; name each once.")
 

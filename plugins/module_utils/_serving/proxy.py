@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from .._node.rendered_files import HEADING
 
 # Also of a server in haproxy; a node's name may have dots.
-NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}:[a-z0-9-]{1,40}")
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}:[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
 CONNECT_S, CHECK_INTERVAL_S, CHECKS_FAILED = 5, 5, 2
 # How often a request is sent again where its instance was lost.
 ATTEMPTS = 3

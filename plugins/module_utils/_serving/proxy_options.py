@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +18,8 @@ from .proxy import NAME, Places, Server
 
 PRESENT, ABSENT, DRAINED, READY = "present", "absent", "drained", "ready"
 STATES = (PRESENT, ABSENT, DRAINED, READY)
+# As inventories name hosts: no path, and no option of a command.
+HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._:-]{0,252}")
 # Ansible's argument_spec of an instance: a row of what model_serving returns, and its node.
 INSTANCE_OPTIONS: dict[str, dict[str, Any]] = {
     "node": {"type": "str", "required": True},
@@ -105,8 +108,16 @@ def _is_loopback(address: str) -> bool:
         return address == "localhost"
 
 
+def _check_names(options: ProxyOptions) -> None:
+    if options.host and not HOST.fullmatch(options.host):
+        raise GaudiError(f"host is {options.host!r:.80}; give this host's name in the inventory.")
+    if options.name and not NAME.fullmatch(options.name):
+        raise GaudiError(f"name is {options.name!r:.80}; give an instance as NODE:INSTANCE.")
+
+
 def check_options(options: ProxyOptions) -> None:
     """GaudiError for what cannot be meant, before anything is looked at."""
+    _check_names(options)
     if options.state in (DRAINED, READY):
         if not options.name:
             raise GaudiError(f"state is {options.state}, and name is empty; give the instance as NODE:INSTANCE.")

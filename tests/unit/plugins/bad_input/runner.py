@@ -79,7 +79,7 @@ class Range:
         declared = specification(name)
         assert declared is not None
         self.declared = declared
-        self.options = good(declared.options, str(place))
+        self.options = good(declared.options, str(place), name)
         self._renew()
         self.before = scratch.picture(place)
         self.sayings: dict[str, str] = {}
