@@ -99,13 +99,17 @@ def with_value(
         return options
     rules = specification[first]
     is_list = rules.get("type") == "list"
-    needed = {name: _sub(name, part) for name, part in rules["options"].items() if part.get("required")}
-    needed.update({name: value for name, value in NEEDED_PARTS.items() if name in rules["options"]})
-    inner = with_value(needed, rules["options"], rest, value)
+    inner = with_value(parts(rules["options"]), rules["options"], rest, value)
     options[first] = [inner] if is_list else inner
     if first in READ_BY:
         options["engine"] = READ_BY[first]
     return options
+
+
+def parts(options: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Suboptions with which their holder can be meant."""
+    needed = {name: _sub(name, part) for name, part in options.items() if part.get("required")}
+    return {**needed, **{name: value for name, value in NEEDED_PARTS.items() if name in options}}
 
 
 def _sub(name: str, rules: Mapping[str, Any]) -> Any:
