@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 import threading
+import urllib.request
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import boto3
+import pytest
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from moto.server import MotoRequestHandler
 from werkzeug.serving import make_server
@@ -38,6 +40,11 @@ class S3Server:
             "AWS_DEFAULT_REGION": REGION,
         }
 
+    def put_into(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Let boto3 find it in this process."""
+        for name, value in self.environment().items():
+            monkeypatch.setenv(name, value)
+
     def names(self, bucket: str) -> list[str]:
         pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=bucket)
         return [entry["Key"] for page in pages for entry in page.get("Contents", [])]
@@ -52,6 +59,8 @@ class S3Server:
             self.refuses = False
 
     def close(self) -> None:
+        """Forget everything, too: servers of one process have one store."""
+        urllib.request.urlopen(urllib.request.Request(f"{self.url}/moto-api/reset", method="POST")).close()
         self._server.shutdown()
 
     def _answer(self, environment: dict[str, Any], start_response: Any) -> Iterable[bytes]:
@@ -60,3 +69,14 @@ class S3Server:
             return [b"<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>"]
         answer: Iterable[bytes] = self._serve(environment, start_response)
         return answer
+
+
+@contextmanager
+def bucket_served(name: str) -> Iterator[S3Server]:
+    """A server with one empty bucket."""
+    server = S3Server("127.0.0.1")
+    try:
+        server.client.create_bucket(Bucket=name)
+        yield server
+    finally:
+        server.close()

@@ -146,6 +146,14 @@ facts:
       description: Processes that have a card open.
       type: list
       elements: str
+    throttled:
+      description: What keeps a card's clock low now, V(power) or V(thermal). V(null) where HLML did not report it.
+      type: list
+      elements: str
+    throttled_ever:
+      description: What has kept one low since the driver was loaded.
+      type: list
+      elements: str
     fault:
       description: Message about what could not be inspected.
       type: str

@@ -116,6 +116,15 @@ binding:
   returned: always
   type: list
   elements: dict
+modules:
+  description: Module ids of the cards of this node's ranks. Empty if they are not known, or no Gaudi cards.
+  returned: always
+  type: list
+  elements: int
+node_cards:
+  description: How many cards the node had when the worker group was started. 0 if RV(modules) is empty.
+  returned: always
+  type: int
 is_witness:
   description: Whether this node votes on how the job continues and has no ranks.
   returned: always
@@ -303,6 +312,9 @@ usage:
       type: float
     card_memory_bytes:
       description: HBM in use on the fullest card.
+      type: float
+    held_memory_bytes:
+      description: The most that one of the job's processes holds of a card, where Synapse reports it.
       type: float
     watts:
       description: Power of all cards on the 54 V rail, in W.

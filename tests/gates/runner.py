@@ -218,11 +218,19 @@ class _Player:
         return outcome
 
 
+def processor_flags(place: Path = Path("/proc/cpuinfo")) -> set[str]:
+    """What this machine's processor can do, in Linux's words."""
+    return set(place.read_text(encoding="utf-8").split()) if place.exists() else set()
+
+
 def missing(gate: Gate) -> str:
     """What this machine lacks for the gate, in words; empty where nothing."""
     absent = [name for name in gate.programs if shutil.which(name, path=_environment()["PATH"]) is None]
     if absent:
         return f"no {', '.join(absent)} here"
+    lacking = [name for name in gate.processor if name not in processor_flags()]
+    if lacking:
+        return f"a processor with {', '.join(lacking)} is needed"
     return "only root can, since nodes are containers" if gate.is_root and os.geteuid() != 0 else ""
 
 

@@ -74,8 +74,13 @@ LONG = (
 )
 # Seconds each; the others of the layers `site` plays with fewer answers.
 QUICK_LAYERS = ("preflight", "flags", "benchmark_fabric")
-# Want what these nodes have not, a Slurm and a job that was measured; the scenarios slurm and training have it.
-ELSEWHERE = {"configure_slurm", "report_cost"}
+# Want what these nodes have not: a Slurm, a job that was measured and a model of it, a base image with a registry. The
+# scenarios slurm, training, serving and build_image have it. Manifests want no node:
+# tests/unit/plugins/action/test_kubernetes_manifests.py.
+ELSEWHERE = {
+    *("build_image", "configure_slurm", "measure_serving", "publish_model", "render_kubernetes", "report_cost"),
+    *("roll_serving", "serve_model", "serving"),
+}
 IN_ORDER = (*LAYERS, *LOOKS, *ACTIONS, *LONG)
 PLAYED = named_rows({name: name for name in IN_ORDER}, {*QUICK_LAYERS, *LOOKS, *ACTIONS})
 

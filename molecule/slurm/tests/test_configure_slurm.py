@@ -19,7 +19,8 @@ from .daemons import restart
 
 SLURM, GRES = "/etc/slurm/slurm.conf", "/etc/slurm/gres.conf"
 CHECK = "/etc/gaudi3_scale/slurm_health_check"
-INTERVAL, LATEST_SECONDS = 5, 90
+# A machine at a load of 30 took longer than 90 s.
+INTERVAL, LATEST_SECONDS = 5, 300
 
 
 @pytest.fixture(scope="module")

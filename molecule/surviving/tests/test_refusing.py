@@ -108,5 +108,7 @@ def test_a_node_with_a_card_that_does_not_work_is_refused(tmp_path: Path) -> Non
     with fault("node3", "not_operational=3"):
         # These nodes have no flags, which is said first.
         vendors = {"GC_KERNEL_PATH": "/usr/lib/habanalabs/libtpc_kernels.so"}
-        said = refused(tmp_path, gaudi_training_device="hpu", gaudi_training_environment=vendors)
+        # Whole nodes: a job of fewer cards would take seven that work.
+        whole = {"gaudi_training_processes_per_node": 8, "gaudi_training_device": "hpu"}
+        said = refused(tmp_path, **whole, gaudi_training_environment=vendors)
     assert "node3 cannot take part: its cards are not all healthy" in said

@@ -88,6 +88,35 @@ def test_what_the_job_cost_is_told_with_where_each_figure_comes_from(
     assert "gaudi_cost_job nobody: no host of the play has such a job" in " ".join(unknown.messages)
 
 
+def test_its_checkpoint_is_published_with_its_curve_and_an_alias_moves_once(
+    play: Callable[..., Played], nodes: dict[str, Host]
+) -> None:
+    model = {"gaudi_model_host": "node1", "gaudi_model_name": "test", "gaudi_model_registry": "/shared/models"}
+    export = {**model, "gaudi_model_path": CHECKPOINT, "gaudi_model_job": "test", "gaudi_model_alias": "candidate"}
+    published = play("publish_model", **export, gaudi_model_license="as the text")
+    assert published.status == "successful" and published.changed > 0, published.screen
+    versions = nodes["node1"].check_output("ls /shared/models/models/test/versions").split()
+    record = f"/shared/models/models/test/versions/{versions[0]}/gaudi3_scale_model.json"
+    facts = json.loads(nodes["node2"].check_output(f"cat {record}"))["facts"]
+    assert (facts["job"], facts["license"]) == ("test", "as the text")
+    assert {"torch", "python"} <= facts["versions"].keys()
+    assert facts["curve"][0]["loss"] > facts["curve"][-1]["loss"]
+    again = play("publish_model", **export, gaudi_model_license="as the text")
+    assert (again.status, again.changed) == ("successful", 0), again.screen
+    production = {**model, "gaudi_model_version": "candidate", "gaudi_model_alias": "production"}
+    moved = play("publish_model", **production, gaudi_model_expected="none")
+    assert moved.status == "successful" and moved.changed > 0, moved.screen
+    again = play("publish_model", **production, gaudi_model_expected="none")
+    assert (again.status, again.changed) == ("successful", 0), again.screen
+    other = play("publish_model", **export, gaudi_model_license="another")
+    assert other.status == "successful" and other.changed > 0, other.screen
+    late = play("publish_model", **production, gaudi_model_expected="none")
+    assert "The alias production of test was moved meanwhile: it names " in " ".join(late.messages)
+    nodes["node1"].check_output(f"echo >> {record}")
+    damaged = play("publish_model", **model, gaudi_model_version="production")
+    assert "is refused: it is not written as a record is" in " ".join(damaged.messages)
+
+
 def test_an_audit_reads_the_job_and_fails_by_the_site_s_own_target_alone(
     play: Callable[..., Played], reports: Path
 ) -> None:

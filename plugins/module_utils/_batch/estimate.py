@@ -35,7 +35,7 @@ def estimate(
     """
 
     def run(requests: Sequence[Mapping[str, object]], seconds: float, place: TrialPlace) -> list[Ended]:
-        commands = [[python, "-m", "gaudi3_scale.batch.estimate", json.dumps(one)] for one in requests]
+        commands = [[python, "-m", "gaudi3_scale.estimate.workload", json.dumps(one)] for one in requests]
         # PyTorch would load the bridge, and with it the card's library, by itself (torch 2.5 and newer).
         return run_together(commands, seconds, place, {**environment, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"})
 

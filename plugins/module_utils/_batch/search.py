@@ -48,7 +48,8 @@ class Trial:
 
     ``resting_memory_bytes`` is in use between two steps, ``peak_spread_bytes`` how far apart the peaks of single steps
     were after those to warm up, ``limit_bytes`` what the device had for this process, ``used_by_others_bytes`` what
-    others had of it before. ``seconds_of_steps`` and ``losses`` are of the steps after those to warm up, in order.
+    others had of it before, ``held_memory_bytes`` what Synapse reports of the card after the steps, which has also what
+    PyTorch does not count. ``seconds_of_steps`` and ``losses`` are of the steps after those to warm up, in order.
     """
 
     batch_size: int
@@ -63,6 +64,7 @@ class Trial:
     seconds_of_steps: tuple[float, ...] = ()
     losses: tuple[float, ...] = ()
     warm_up_seconds: float | None = None
+    held_memory_bytes: int | None = None
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,9 @@ def job_families(jobs: Sequence[JobReading]) -> Iterable[Family]:
     """A value that a job does not tell has no sample."""
     states = tuple(Sample(1, {LABEL: job.name, "state": job.state}) for job in jobs)
     yield Family("gaudi_job_info", "1 for each job that runs here, or ended within the hour.", states)
+    cards = tuple(Sample(1, {LABEL: job.name, "card": str(module)}) for job in jobs for module in job.modules)
+    if cards:
+        yield Family("gaudi_job_card", "1 for each card that a job which runs here has, by its module id.", cards)
     for name, kind, about, value in VALUES:
         known = ((job, value(job)) for job in jobs)
         yield Family(

@@ -97,6 +97,8 @@ def report(
         "result": worker_group.result,
         "nodes": list(worker_group.nodes),
         "binding": [dict(one) for one in worker_group.binding],
+        "modules": list(worker_group.modules),
+        "node_cards": worker_group.node_cards,
         "exit_codes": exit_codes(paths, worker_group, status) if present and worker_group.state != RUNNING else {},
         "failure": failure,
         "supervision": status.as_dict(),

@@ -189,6 +189,18 @@ def qualified(facts: Facts) -> Measured | Unknown | None:
     return Measured(found["state"] == HEALTHY, f"{found['state']} at {when}")
 
 
+def card_readings(facts: Facts) -> Measured | Unknown | None:
+    """What has a known reason is shown, and no fault."""
+    found = facts.of_node("cards")
+    if not found.get("compared"):
+        return None
+    differing = [*found["unexplained"], *found["explained"]]
+    if found["hlml_reason"] and not differing:
+        return Unknown(str(found["hlml_reason"]))
+    seen = "; ".join(differing) or f"the kernel, hl-smi and HLML agree about {found['compared']} cards"
+    return Measured(not found["unexplained"], seen)
+
+
 def failed_jobs(facts: Facts) -> Measured | None:
     jobs = facts.of_node("jobs")
     known, failed = _real(jobs.get("known")), _real(jobs.get("failed"))

@@ -109,6 +109,14 @@ NODES_AND_CLUSTER = (
         lists=("3. Hardware-specific optimizations",),
     ),
     Item(
+        "card_readings",
+        "Do the kernel, hl-smi and HLML agree about each card?",
+        NODE,
+        measures.card_readings,
+        "ansible-playbook gaudi3.scale.driver, so that driver, library and hl-smi are of one release; verify.yml",
+        missing="no driver holds a card",
+    ),
+    Item(
         "baseline",
         "Are the cluster's own figures kept?",
         CLUSTER,

@@ -47,8 +47,8 @@ NOT_MEASURED = (
     ),
     NotMeasured(
         ("Use JIT compilation for inference", "4. **Slow Inference** (>100ms per request)"),
-        "Nothing here serves a model yet, and TorchScript does not run on a Gaudi card.",
-        "the vendor's build of vLLM",
+        "A training is audited, not a served model, and TorchScript does not run on a Gaudi card.",
+        "serving.yml, and measure_serving.yml for its latencies",
     ),
     NotMeasured(
         ("Profile with PyTorch Profiler",),

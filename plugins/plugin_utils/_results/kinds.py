@@ -44,6 +44,8 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measure_coll
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measure_collectives_kind import (
     measure_collectives_kind,
 )
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measure_serving_kind import MEASURED as SERVED
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measure_serving_kind import measure_serving_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measure_storage_kind import MEASURED as STORAGE
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measure_storage_kind import measure_storage_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.plan_fabric_kind import INFO as FABRIC
@@ -59,6 +61,10 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.report_cost_
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.report_cost_kind import HISTORY as COURSE
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.report_cost_kind import INFO as COSTED
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.report_serving_cost_kind import USED as SERVED_COST
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.report_serving_cost_kind import (
+    report_serving_cost_kind,
+)
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.show_fleet_kind import TOLD, show_fleet_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_kind import HISTORY, INFO, training_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.tune_training_kind import tune_training_kind
@@ -223,12 +229,14 @@ KINDS = {
     "explain_node": Kind((PLAN,), _explain_node),
     "find_bad_nodes": Kind((SEARCHED,), find_bad_nodes_kind),
     "measure_collectives": Kind((COLLECTIVES,), measure_collectives_kind),
+    "measure_serving": Kind((SERVED,), measure_serving_kind),
     "measure_storage": Kind((STORAGE,), measure_storage_kind),
     "benchmark_fabric": Kind((MEASURED,), benchmark_fabric_kind),
     "plan_fabric": Kind((FABRIC,), plan_fabric_kind),
     "plan_upgrade": Kind((PLAN,), _plan_upgrade),
     "qualify_nodes": Kind((QUALIFIED,), qualify_nodes_kind),
     "report_cost": Kind((COSTED, COURSE, ENERGY), report_cost_kind),
+    "report_serving_cost": Kind((SERVED_COST,), report_serving_cost_kind),
     "show_fleet": Kind((TOLD,), show_fleet_kind),
     "tune_training": Kind((), tune_training_kind),
     "upgrade_driver": Kind((UPGRADED,), _upgrade_driver),

@@ -10,6 +10,7 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._cost.launch import is_part
 from ansible_collections.gaudi3.scale.plugins.module_utils._follow.history import is_number, merge, rate_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._follow.json_lines import mapping_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._follow.metrics import (
@@ -52,6 +53,7 @@ _CONFIGURATION = {
     "hosts": "hosts",
     "spares": "spares",
     "processes_per_node": "ranks per node",
+    "modules": "modules",
     "command": "command",
     "global_batch_size": "global batch",
     "device": "device",
@@ -225,7 +227,9 @@ def _events(events: Sequence[Mapping[str, Any]], runs: Sequence[Run]) -> dict[st
 
 def _configuration(info: Mapping[str, Any]) -> dict[str, Any]:
     described = info.get("description") or {}
-    known = {"engine": TORCHRUN, "bind": NUMA, **described}
+    # Whoever has a whole node has said nothing of cards.
+    modules = info.get("modules") or [] if is_part(info) else []
+    known = {"engine": TORCHRUN, "bind": NUMA, **described, "modules": modules}
     rows = [
         {"option": label, "value": _words(known[key])}
         for key, label in _CONFIGURATION.items()

@@ -161,7 +161,9 @@ def _busy(sample: Sample) -> str:
 def _cards(sample: Sample) -> str:
     lowest, full = sample.get("lowest_utilization"), sample.get("card_memory_bytes")
     least = "" if lowest is None else f" (the least busy one {lowest:.0f} %)"
-    most = "" if full is None else f", the fullest with {short_bytes(full)}"
+    held = sample.get("held_memory_bytes")
+    of_job = "" if held is None else f" ({short_bytes(held)} held by the job)"
+    most = "" if full is None else f", the fullest with {short_bytes(full)}{of_job}"
     return f"{_busy(sample)}{least}{most}" if _busy(sample) else ""
 
 

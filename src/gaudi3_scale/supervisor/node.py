@@ -147,6 +147,9 @@ class Node:
         self._refused_since = None
         self._attempt_before = attempt_directory(given.ranks_directory)
         clear_progress(given.progress_directory)
+        if given.container_process:
+            # The number of the generation before is nobody's, or another program's.
+            Path(given.container_process).unlink(missing_ok=True)
         self._progress, self._stepped, self._stacks = Progress(), None, None
         self._refused = self._failure = self._left_at = None
         self._memory_kills.begin(now)
@@ -161,6 +164,7 @@ class Node:
                 now,
                 processes=given.processes_per_node,
                 says_why=self._says_why,
+                container_process=given.container_process,
             )
         except OSError as error:
             self._refused_since = now
@@ -215,7 +219,7 @@ class Node:
             return
         if self._health is None or (self._health.reason is not None and now - self._health.started > LOOK_AGAIN_S):
             given = self._given
-            arguments = (given.device, given.processes_per_node, self._run, given.kernel_root)
+            arguments = (given.device, given.processes_per_node, self._run, given.kernel_root, given.modules)
             self._health = HealthCheck(lambda: unfit_reason(*arguments), now)
         if self._health.reason is not None:
             self._fit, self._unfit = not self._health.reason, self._health.reason

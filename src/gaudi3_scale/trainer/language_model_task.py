@@ -40,11 +40,17 @@ class LanguageModelTask(lightning.LightningModule):
     """``samples_seen`` counts the windows that all ranks together have trained on: where a resumed job reads on.
 
     ``shape`` is what a checkpoint's weights fit to, by the names of the options. ``sharded`` shares the model out over
-    the ranks (FSDP2).
+    the ranks (FSDP2). ``origin`` is what an export has to know of the model beside its weights.
     """
 
     def __init__(
-        self, model: nn.Module, shape: dict[str, Any], schedule: Schedule, reading: Reading, sharded: bool = False
+        self,
+        model: nn.Module,
+        shape: dict[str, Any],
+        schedule: Schedule,
+        reading: Reading,
+        sharded: bool = False,
+        origin: dict[str, str] | None = None,
     ) -> None:
         super().__init__()
         self.model = model
@@ -54,6 +60,7 @@ class LanguageModelTask(lightning.LightningModule):
         self._shape = shape
         self._schedule = schedule
         self._sharded = sharded
+        self._origin = origin or {}
 
     def configure_model(self) -> None:
         if self._sharded:
@@ -104,6 +111,7 @@ class LanguageModelTask(lightning.LightningModule):
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["samples_seen"] = self.samples_seen
         checkpoint["model_shape"] = self._shape
+        checkpoint["origin"] = self._origin
         checkpoint["schedule"] = {"schedule": self._schedule.name, **self._fixed_by_schedule()}
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:

@@ -153,7 +153,8 @@ def _add_files(files: argparse._ArgumentGroup) -> None:
         "--loggers",
         default="auto",
         metavar="auto|none|NAME,NAME",
-        help="tensorboard, wandb (default: auto, those that are installed, and wandb with WANDB_API_KEY)",
+        help="tensorboard, wandb, mlflow (default: auto, those that are installed, wandb with WANDB_API_KEY, mlflow "
+        "with MLFLOW_TRACKING_URI)",
     )
 
 

@@ -19,6 +19,7 @@ from gaudi3_scale.checkpoints.callback import Checkpoints
 from gaudi3_scale.checkpoints.job import checkpoints_of_job
 from gaudi3_scale.data.training_data import TrainingData, open_data, require_same_data
 from gaudi3_scale.devices import choose_device, compile_backend, local_device
+from gaudi3_scale.estimate.before_start import require_room
 from gaudi3_scale.json_lines import WriteLine, line_writer, no_line
 from gaudi3_scale.metrics.loggers import choose_loggers, logged
 from gaudi3_scale.metrics.observation import Observation, observe
@@ -87,10 +88,11 @@ def _made(options: argparse.Namespace) -> _Run:
     passes = passes_of_step(options.global_batch_size, options.batch_size, ranks.world_size, options.accumulate)
     data = open_data(options.text, options.data, options.sequence_length)
     _quieten_libraries()
+    device = local_device(kind, ranks.local_rank)
+    require_room(options, data.vocabulary, ranks, device)
     torch.manual_seed(options.seed)
     model = build_model(options, data)
     write = line_writer(options.metrics) if ranks.rank == 0 else no_line
-    device = local_device(kind, ranks.local_rank)
     join(ranks, device)
     require_same_data(data, device)
     return _Run(ranks, device, passes, data, model, checkpoints_of_job(options, ranks, write), write)
@@ -130,7 +132,9 @@ def _task(options: argparse.Namespace, made: _Run) -> LanguageModelTask:
     schedule = Schedule(options.learning_rate, options.warmup_steps, options.max_steps, options.schedule)
     workers = (lambda task: measured_workers(task, made.write)) if options.workers is None else options.workers
     reading = Reading(made.data.windows, options.batch_size, options.seed, made.ranks, workers)
-    task = LanguageModelTask(made.model.module, made.model.shape, schedule, reading, sharded=options.sharding == FSDP2)
+    origin = {"tokenizer": made.data.tokenizer, "directory": str(options.model.resolve()) if options.model else ""}
+    sharded = options.sharding == FSDP2
+    task = LanguageModelTask(made.model.module, made.model.shape, schedule, reading, sharded, origin)
     if options.compile:
         # In place: the names in a checkpoint stay those of the model that is not compiled.
         task.model.compile(backend=compile_backend(made.device.type))

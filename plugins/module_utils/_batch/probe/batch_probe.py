@@ -21,6 +21,7 @@ from ..estimate import estimate
 from ..memory_model import Prior
 from ..search import OK, OUT_OF_MEMORY, WORKLOAD_ERROR, Trial
 from ..trial import run_trial
+from ..trial_cards import cards_for
 from .key import probe_fields, probe_key
 from .log import ProbeLog, log_path, read_log, write_log
 from .probe import STATE_DIRECTORY, Probe, check, check_imports, parse_size, read_environment
@@ -120,14 +121,15 @@ def decide(wanted: Probe, trials: Sequence[Trial], prior: Prior | None = None) -
 
 def _try(wanted: Probe, place: _Place, log: ProbeLog, step: Try, environment: Mapping[str, str]) -> dict[str, object]:
     log, size = _with_estimate(wanted, log, step, environment)
-    trial = run_trial(
-        wanted.workload,
-        size,
-        python=wanted.python,
-        timeout=wanted.timeout,
-        environment=environment,
-        user=wanted.user,
-    )
+    with cards_for(wanted.workload, environment, wanted.state_directory, run_process, wanted.kernel_root) as cards:
+        trial = run_trial(
+            wanted.workload,
+            size,
+            python=wanted.python,
+            timeout=wanted.timeout,
+            environment={**environment, **cards},
+            user=wanted.user,
+        )
     made = log.with_trial(trial)
     try:
         if trial.outcome not in (OK, OUT_OF_MEMORY):

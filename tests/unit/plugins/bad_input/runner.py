@@ -29,6 +29,7 @@ from ansible_collections.gaudi3.scale.tests.unit.plugins.bad_input.good_options 
     READ_BY,
     SUPERVISION,
     good,
+    parts,
     with_value,
 )
 from ansible_collections.gaudi3.scale.tests.unit.plugins.bad_input.hostile_values import Attack, attacks
@@ -79,7 +80,7 @@ class Range:
         declared = specification(name)
         assert declared is not None
         self.declared = declared
-        self.options = good(declared.options, str(place))
+        self.options = good(declared.options, str(place), name)
         self._renew()
         self.before = scratch.picture(place)
         self.sayings: dict[str, str] = {}
@@ -108,8 +109,10 @@ class Range:
 
     def _usually(self, option: str) -> str:
         """What the module says to good options, where a suboption's engine, or its supervisors, read them."""
-        first = option.partition(".")[0]
+        first, _dot, rest = option.partition(".")
         holder: dict[str, Any] = {SUPERVISION: {}} if first == SUPERVISION else {}
+        if rest and self.declared.options[first].get("type") == "list":
+            holder = {first: [parts(self.declared.options[first]["options"])]}
         reader = {"engine": READ_BY[first]} if first in READ_BY else holder
         said_to = json.dumps(reader)
         if said_to not in self.sayings:

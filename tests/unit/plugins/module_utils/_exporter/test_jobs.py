@@ -355,3 +355,15 @@ def test_a_pipe_in_place_of_its_lines_holds_nobody(tmp_path: Path) -> None:
     (tmp_path / "logs/jobs/llama/metrics.jsonl").unlink()
     os.mkfifo(tmp_path / "logs/jobs/llama/metrics.jsonl")
     assert node.metrics()["gaudi_job_running"] == {"llama": 1}
+
+
+def test_the_cards_of_a_job_are_those_of_the_metrics_of_cards(tmp_path: Path) -> None:
+    node = Node(tmp_path)
+    node.job("llama")
+    (tmp_path / "state/control/llama/started.json").write_text(json.dumps({"time": NOW - 600, "modules": [4, 6]}))
+    node.job("books", ended=NOW - 60)
+    (tmp_path / "state/control/books/started.json").write_text(json.dumps({"time": NOW - 600, "modules": [0]}))
+    text = text_of(job_families(read_jobs(node, str(tmp_path / "state"), str(tmp_path / "logs"), NOW)))
+    family = next(one for one in text_string_to_metric_families(text) if one.name == "gaudi_job_card")
+    labels = [sample.labels for sample in family.samples]
+    assert labels == [{"training": "llama", "card": "4"}, {"training": "llama", "card": "6"}]

@@ -53,6 +53,7 @@ NODE_FACTS: dict[str, Any] = {
     "qualification": {"state": "healthy", "time": "2026-11-25"},
     "jobs": {"known": 4, "failed": 0},
     "job": JOB,
+    "cards": {"compared": 8, "explained": [], "unexplained": [], "hlml_reason": ""},
 }
 REPORTS: dict[str, Any] = {
     "site": {"title": "Site", "rows": [{"verdict": "ok"}]},

@@ -232,3 +232,12 @@ def test_what_the_report_says_becomes_a_page(hosts):
     assert '<td class="bad">slow: 1.50</td>' in page
     assert '<td class="bad">node_lost</td>' in page
     assert "nan" not in page
+
+
+def test_a_job_with_part_of_its_nodes_says_which_cards(hosts):
+    told = {"modules": [4, 5, 6, 7], "node_cards": 8}
+    for host in hosts:
+        if host.get("__gaudi_training_info"):
+            host["__gaudi_training_info"] = {**host["__gaudi_training_info"], **told}
+    options = {row["option"]: row["value"] for row in section(training_report(hosts), "Configuration")["rows"]}
+    assert options["modules"] == "4 5 6 7"
