@@ -157,17 +157,20 @@ def measured(model: Model, kitsune: Path | None) -> list[Pair]:
             Pair(
                 model.name,
                 batch,
-                forked(_estimated, options, batch, model.ranks),
+                in_own_process(_estimated, options, batch, model.ranks),
                 peak_of_ranks(options, batch, folder, model.ranks),
-                forked(_other, options, batch, kitsune) if kitsune else None,
+                in_own_process(_other, options, batch, kitsune) if kitsune else None,
             )
             for batch in (BATCHES if model.ranks == 1 else BATCHES_OVER_RANKS)
         ]
 
 
-def forked(function: Callable[..., Any], *arguments: Any) -> Any:
-    """In a process of its own: a training leaves things behind, and the allocator's total starts with what is there."""
-    with ProcessPoolExecutor(1, get_context("fork")) as pool:
+def in_own_process(function: Callable[..., Any], *arguments: Any) -> Any:
+    """In a process of its own: a training leaves things behind, and the allocator's total starts with what is there.
+
+    Not forked: a child of a process that has computed waits for ever for OpenMP's threads, which it has not.
+    """
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         return pool.submit(function, *arguments).result()
 
 
@@ -195,7 +198,7 @@ def peak_of_ranks(options: list[str], batch: int, folder: Path, ranks: int) -> i
     """That of the rank with the most; of several ranks the least of some runs, since gloo's threads let go of what they
     have sent when the host has time for them."""
     if ranks == 1:
-        return int(forked(peak_of_trainer, options, batch, folder))
+        return int(in_own_process(peak_of_trainer, options, batch, folder))
     return min(_peak_together(options, batch, folder, ranks) for _run in range(RUNS_OF_RANKS))
 
 
@@ -203,7 +206,7 @@ def _peak_together(options: list[str], batch: int, folder: Path, ranks: int) -> 
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": ranks, "LOCAL_WORLD_SIZE": ranks}
-    with ProcessPoolExecutor(ranks, get_context("fork")) as pool:
+    with ProcessPoolExecutor(ranks, get_context("spawn")) as pool:
         running = [
             pool.submit(peak_of_trainer, options, batch, folder, {**where, "RANK": rank, "LOCAL_RANK": rank})
             for rank in range(ranks)

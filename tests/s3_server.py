@@ -24,6 +24,7 @@ class S3Server:
 
     def __init__(self, address: str) -> None:
         self.refuses = False
+        self._is_open = True
         self._serve = DomainDispatcherApplication(create_backend_app)
         self._server = make_server(address, 0, self._answer, threaded=True, request_handler=MotoRequestHandler)
         self.url = f"http://{address}:{self._server.server_port}"
@@ -59,7 +60,10 @@ class S3Server:
             self.refuses = False
 
     def close(self) -> None:
-        """Forget everything, too: servers of one process have one store."""
+        """Forget everything, too: servers of one process have one store. A test may have closed it before its end."""
+        if not self._is_open:
+            return
+        self._is_open = False
         urllib.request.urlopen(urllib.request.Request(f"{self.url}/moto-api/reset", method="POST")).close()
         self._server.shutdown()
 

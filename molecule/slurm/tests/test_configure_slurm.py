@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from testinfra.backend.base import CommandResult
 from testinfra.host import Host
 
 from sandbox import cluster
@@ -21,6 +22,8 @@ SLURM, GRES = "/etc/slurm/slurm.conf", "/etc/slurm/gres.conf"
 CHECK = "/etc/gaudi3_scale/slurm_health_check"
 # A machine at a load of 30 took longer than 90 s.
 INTERVAL, LATEST_SECONDS = 5, 300
+# How `timeout` ends.
+ITS_LIMIT_PASSED = 124
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +69,14 @@ def wait_for(controller: Host, node: str, words: str) -> str:
     return found
 
 
+def checked(node: Host) -> CommandResult:
+    """What the health check finds; Slurm asks again, too, where a busy machine lets the check's own limit pass."""
+    deadline = time.monotonic() + LATEST_SECONDS
+    while (done := node.run(CHECK)).rc == ITS_LIMIT_PASSED and time.monotonic() < deadline:
+        pass
+    return done
+
+
 def test_slurm_counts_the_cards_that_each_node_has_and_a_job_gets_some(site: Host) -> None:
     assert "Gres=hpu:8" in shown(site, "node2")
     job = "srun --nodelist=node2 --gres=hpu:3 sh -c 'scontrol --oneliner show job $SLURM_JOB_ID'"
@@ -82,8 +93,8 @@ def test_a_node_that_loses_a_card_takes_itself_out_and_the_other_one_stays(site:
         assert "DRAIN" in found
         # One of two nodes may be out by this; the next one says that it stays.
         with fault("node1", "hot_card=2"):
-            done = nodes["node1"].run(CHECK)
-            assert done.rc == 1
+            done = checked(nodes["node1"])
+            assert done.rc == 1, done
             assert "temperature: found 98 C" in done.stdout and "node1 is NOT taken out of service" in done.stdout
         assert "gaudi3_scale" not in shown(site, "node1")
     again = nodes["node2"].check_output(f"{CHECK} --resume")

@@ -51,10 +51,10 @@ def test_state_is_that_of_the_model():
 
 
 def test_a_step_is_never_estimated_below_what_it_takes(tmp_path):
-    from benchmarks.estimate import built_in, forked, peak_of_trainer
+    from benchmarks.estimate import built_in, in_own_process, peak_of_trainer
 
     options = list(built_in(2, 64, 4, 64).options)
-    measured = forked(peak_of_trainer, options, 8, tmp_path)
+    measured = in_own_process(peak_of_trainer, options, 8, tmp_path)
     assert 1 <= estimated("--batch-size", 8).together / measured <= 1.10
 
 
