@@ -7,7 +7,6 @@ from __future__ import annotations
 import http.client
 import json
 import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from plugins.module_utils._serving.asking import HEALTH, Endpoint, ask
 from plugins.module_utils._serving.expected import parse_expected
 from plugins.module_utils._serving.load.run import Load, measure
 from plugins.module_utils._serving.load.target import Target
+from tests.rulebook_process import waits
 from tests.tiny_llama import write_tiny_llama
 from tests.vllm_server import VllmServer
 
@@ -97,12 +97,15 @@ def test_while_it_drains_it_ends_what_runs_and_aborts_what_comes(tmp_path: Path)
     model = write_tiny_llama(tmp_path / "model", seed=1)
     flags = ["--served-model-name", "tiny", "--shutdown-timeout", "240"]
     with VllmServer(model, tmp_path, flags, KEY) as server:
-        running = completion(server, max_tokens=400, stream=True)
-        running.readline()
+        # As many as it computes at a time: one alone is answered before the next one can come.
+        running = [completion(server, max_tokens=500, stream=True) for _each in range(16)]
+        for one in running:
+            one.readline()
         server.process.send_signal(signal.SIGTERM)
-        time.sleep(1)
+        assert waits(lambda: "start mode=drain" in server.log.read_text(encoding="utf-8"), seconds=30)
         late = json.loads(completion(server, max_tokens=4).read())["choices"][0]
         assert (late["finish_reason"], late["text"]) == ("abort", "")
         assert ask(endpoint(server), HEALTH) is not None
-        assert running.read().rstrip().endswith(b"data: [DONE]")
+        for one in running:
+            assert one.read().rstrip().endswith(b"data: [DONE]")
         assert server.process.wait(60) == 0
