@@ -181,6 +181,7 @@ def untold_readings(nodes: dict[str, Host]) -> Iterator[dict[str, str]]:
         sandbox("fault", node, "clear")
 
 
+@pytest.mark.long
 def test_readings_that_are_no_values_condemn_no_node(untold_readings: dict[str, str], tmp_path: Path) -> None:
     given = {**PATIENT, "gaudi_qualify_stages": ["self_test"], "gaudi_report_target": str(tmp_path)}
     run(tmp_path, "qualify_nodes", **given)
