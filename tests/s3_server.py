@@ -63,7 +63,7 @@ class S3Server:
         """Forget everything, too: servers of one process have one store. A test may have closed it before its end."""
         if not self._is_open:
             return
-        self._is_open = False
+        self._is_open = self.refuses = False
         urllib.request.urlopen(urllib.request.Request(f"{self.url}/moto-api/reset", method="POST")).close()
         self._server.shutdown()
 

@@ -130,6 +130,7 @@ def test_a_value_of_the_environment_is_in_no_command_line() -> None:
     assert SECRET not in shell("node1", "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' '")
 
 
+@pytest.mark.long
 def test_it_loses_a_node_and_goes_on_in_a_container(held: dict[str, Any], tmp_path: Path) -> None:
     before = status("node1", HELD)["generation"]
     stop_node("node2")
