@@ -7,6 +7,7 @@ from __future__ import annotations
 import http.client
 import json
 import signal
+import ssl
 import subprocess
 import sys
 import threading
@@ -182,6 +183,39 @@ def test_one_that_hangs_is_found_and_its_requests_are_answered_by_the_other(inst
     until(lambda: instances.status("one").startswith("DOWN"))
     instances.running["one"].send_signal(signal.SIGCONT)
     until(lambda: instances.status("one") == "UP")
+
+
+def certificate(directory: Path, name: str) -> dict[str, str]:
+    """Of 127.0.0.1, signed by itself, as options."""
+    pem, key = directory / f"{name}.pem", directory / f"{name}.key"
+    made = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    subject = ["-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2"]
+    subprocess.run([*made, *subject, "-keyout", str(key), "-out", str(pem)], check=True, capture_output=True)
+    return {"certificate": str(pem), "certificate_key": str(key)}
+
+
+def test_over_tls_it_answers_who_trusts_its_certificate_and_takes_another_one_without_an_end(instances, tmp_path):
+    servers = instances.server("one"), instances.server("two")
+
+    def status(trusted: dict[str, str]) -> int:
+        context = ssl.create_default_context(cafile=trusted["certificate"])
+        connection = http.client.HTTPSConnection("127.0.0.1", instances.port, timeout=20, context=context)
+        connection.request("POST", "/v1/completions", json.dumps({"model": "m", "prompt": "x", "stream": True}))
+        answer = connection.getresponse()
+        assert answer.read().endswith(b"[DONE]\n\n")
+        return answer.status
+
+    first, second = certificate(tmp_path, "first"), certificate(tmp_path, "second")
+    assert instances.present(*servers, **first)["changed"]
+    assert status(first) == 200
+    with pytest.raises(ssl.SSLCertVerificationError):
+        status(second)
+    # Not without it: haproxy says nothing to who speaks plainly.
+    assert instances.ask() not in ("one", "two")
+    assert instances.present(*servers, **second)["changed"]
+    assert status(second) == 200
+    assert not instances.present(*servers, **second)["changed"]
+    assert "start" not in instances.proxy.calls[2:]
 
 
 def test_requests_wait_while_there_is_no_instance(instances):
