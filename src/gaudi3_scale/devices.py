@@ -13,6 +13,7 @@ from types import ModuleType
 
 import torch
 
+from gaudi3_scale.core._cards.peak_rates import gaudi_label
 from gaudi3_scale.core._errors import GaudiError
 
 KINDS = ("hpu", "cuda", "cpu")
@@ -63,6 +64,13 @@ def local_device(kind: str, local_rank: int) -> torch.device:
         torch.cuda.set_device(local_rank)
         return torch.device("cuda", local_rank)
     return torch.device(kind)
+
+
+def card_label(device: torch.device) -> str:
+    """The kind of card, as the table of peak rates names it; empty for the CPU and a card that nobody knows."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return gaudi_label() if device.type == "hpu" else ""
 
 
 def synchronize(device: torch.device) -> None:

@@ -43,6 +43,7 @@ VALUES: tuple[tuple[str, str, str, Value], ...] = (
         lambda job: job.told.step_interval,
     ),
     ("gaudi_job_loss", GAUGE, "The loss of the last step; NaN where it is not a number.", _loss),
+    ("gaudi_job_gradient_norm", GAUGE, "Norm of the last step's gradients before clipping.", _of_step("gradient_norm")),
     ("gaudi_job_tokens_per_second", GAUGE, "Tokens of all cards.", _of_step("tokens_per_second")),
     ("gaudi_job_samples_per_second", GAUGE, "Samples of all cards.", _of_step("samples_per_second")),
     (
@@ -50,6 +51,38 @@ VALUES: tuple[tuple[str, str, str, Value], ...] = (
         GAUGE,
         "Fraction of a step spent waiting for data.",
         lambda job: share_of_data(job.told.step),
+    ),
+    (
+        "gaudi_job_communication_ratio",
+        GAUGE,
+        "Fraction of a step spent waiting for gradients of other ranks.",
+        lambda job: share_of_step(job.told.step, "communication"),
+    ),
+    ("gaudi_job_mfu_ratio", GAUGE, "Fraction of the cards' peak that the model makes use of.", _share_of_peak),
+    ("gaudi_job_memory_used_bytes", GAUGE, "The most memory of the fullest rank so far.", _of_step("memory_bytes")),
+    (
+        "gaudi_job_memory_limit_bytes",
+        GAUGE,
+        "Memory that a rank may use, where a card bounds it.",
+        lambda job: number(job.told.start.get("memory_limit_bytes")),
+    ),
+    (
+        "gaudi_job_graph_compilations_total",
+        COUNTER,
+        "Graphs that the bridge has compiled in the first rank's process.",
+        _of_step("graph_compilations"),
+    ),
+    (
+        "gaudi_job_recipe_cache_hits_total",
+        COUNTER,
+        "Graphs that were found in the recipe cache.",
+        _of_step("recipe_cache_hits"),
+    ),
+    (
+        "gaudi_job_recipe_cache_misses_total",
+        COUNTER,
+        "Graphs that were not found in the recipe cache.",
+        _of_step("recipe_cache_misses"),
     ),
     (
         "gaudi_job_checkpoint_timestamp_seconds",

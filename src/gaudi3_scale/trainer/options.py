@@ -150,6 +150,12 @@ def _add_files(files: argparse._ArgumentGroup) -> None:
     )
     files.add_argument("--metrics-every", type=positive, default=10, help="steps per line (default: %(default)s)")
     files.add_argument(
+        "--peak-tflops",
+        type=positive_real,
+        metavar="N",
+        help="of one card in the training's precision, where the table has none or another",
+    )
+    files.add_argument(
         "--loggers",
         default="auto",
         metavar="auto|none|NAME,NAME",

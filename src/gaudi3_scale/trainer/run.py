@@ -23,7 +23,7 @@ from gaudi3_scale.estimate.before_start import require_room
 from gaudi3_scale.json_lines import WriteLine, line_writer, no_line
 from gaudi3_scale.metrics.loggers import choose_loggers, logged
 from gaudi3_scale.metrics.observation import Observation, observe
-from gaudi3_scale.metrics.peak_memory import device_memory, peak_reader
+from gaudi3_scale.metrics.peak_memory import device_memory, memory_use
 from gaudi3_scale.metrics.run_facts import run_facts
 from gaudi3_scale.models.sharding import FSDP2
 from gaudi3_scale.models.training_model import TrainingModel, build_model
@@ -31,6 +31,7 @@ from gaudi3_scale.ranks import Ranks, join, node_names, ranks_from
 from gaudi3_scale.trainer.global_batch import passes_of_step
 from gaudi3_scale.trainer.language_model_task import LanguageModelTask, Reading
 from gaudi3_scale.trainer.measured_workers import measured_workers
+from gaudi3_scale.trainer.planned_work import precision_of, work_of_step
 from gaudi3_scale.trainer.schedules import Schedule
 from gaudi3_scale.trainer.seeded_batches import SeededBatches
 from gaudi3_scale.trainer.strategies import trainer_parts
@@ -67,15 +68,14 @@ def run(options: argparse.Namespace, callbacks: Sequence[lightning.Callback] = (
         made.write("end", step=start, max_steps=options.max_steps, message="already at --max-steps: nothing to train")
     else:
         with logged(made.write, loggers if made.ranks.rank == 0 else (), options.job_dir, start) as write:
-            samples = options.batch_size * made.passes * made.ranks.world_size
             observation = observe(
                 made.device,
                 write,
                 every=options.metrics_every,
                 max_steps=options.max_steps,
-                tokens_per_step=samples * options.sequence_length,
+                work=work_of_step(options, made.device, made.ranks, made.passes, made.data.vocabulary),
                 nodes=nodes,
-                peak_bytes=peak_reader(memory),
+                memory=memory_use(memory),
             )
             _train(options, replace(made, write=write), observation, callbacks)
     made.checkpoints.finish_upload()
@@ -114,7 +114,7 @@ def _tell_start(options: argparse.Namespace, made: _Run, facts: Mapping[str, Any
         accumulate=made.passes,
         global_batch_size=options.batch_size * made.passes * made.ranks.world_size,
         schedule=options.schedule,
-        precision=_precision(options, made),
+        precision=precision_of(options, made.device),
         compiled=options.compile,
         clip=options.clip,
         gradient_compression=options.gradient_compression,
@@ -122,10 +122,6 @@ def _tell_start(options: argparse.Namespace, made: _Run, facts: Mapping[str, Any
         checkpoint_every=options.checkpoint_every,
         **facts,
     )
-
-
-def _precision(options: argparse.Namespace, made: _Run) -> str:
-    return str(options.precision or ("fp32" if made.device.type == "cpu" else "bf16"))
 
 
 def _task(options: argparse.Namespace, made: _Run) -> LanguageModelTask:
@@ -147,7 +143,7 @@ def _train(
     task, checkpoints = _task(options, made), made.checkpoints
     trainer = lightning.Trainer(
         **trainer_parts(
-            made.device, _precision(options, made), made.ranks, options.sharding, options.gradient_compression
+            made.device, precision_of(options, made.device), made.ranks, options.sharding, options.gradient_compression
         ),
         max_epochs=-1,
         max_steps=min(options.max_steps, checkpoints.start + (options.stop_after_steps or options.max_steps)),
