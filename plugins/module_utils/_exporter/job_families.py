@@ -11,7 +11,7 @@ from typing import Any, Optional
 from .._follow.worker_group import RUNNING
 from .exposition import COUNTER, GAUGE, Family, Sample
 from .job_lines import number
-from .job_readings import JobReading, share_of_data
+from .job_readings import JobReading, share_of_step
 
 # Not "job", by which a Prometheus calls those that it scrapes.
 LABEL = "training"
@@ -21,6 +21,12 @@ Value = Callable[[JobReading], Optional[float]]
 
 def _of_step(name: str) -> Value:
     return lambda job: number(job.told.step.get(name))
+
+
+def _share_of_peak(job: JobReading) -> float | None:
+    """No card does more than it can: what says so is wrong, and not told on."""
+    share = number(job.told.step.get("mfu"))
+    return share if share is not None and 0 <= share <= 1 else None
 
 
 def _loss(job: JobReading) -> float | None:
@@ -50,7 +56,7 @@ VALUES: tuple[tuple[str, str, str, Value], ...] = (
         "gaudi_job_data_wait_ratio",
         GAUGE,
         "Fraction of a step spent waiting for data.",
-        lambda job: share_of_data(job.told.step),
+        lambda job: share_of_step(job.told.step, "data"),
     ),
     (
         "gaudi_job_communication_ratio",

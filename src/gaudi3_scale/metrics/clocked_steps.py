@@ -90,7 +90,6 @@ class ClockedSteps(lightning.Callback):
             self._clock.end(self._communication(trainer.strategy.model))
             sample_communication(trainer.strategy.model, self._clock.each_step)
 
-
     def _communication(self, model: Any) -> float | None:
         return self._exposed.seconds() if self._exposed else communication_seconds(model)
 

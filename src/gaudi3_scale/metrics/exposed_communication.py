@@ -68,7 +68,8 @@ def exposed_communication(device: torch.device, model: Any) -> ExposedCommunicat
     """
     if device.type != "hpu" or not isinstance(model, DistributedDataParallel) or os.environ.get(LAZY) == "1":
         return None
-    return by_events(hpu_module().Event)
+    event = getattr(hpu_module(), "Event", None)
+    return by_events(event) if event else None
 
 
 def by_events(event: Any) -> ExposedCommunication:
