@@ -81,6 +81,12 @@ def synchronize(device: torch.device) -> None:
         torch.cuda.synchronize(device)
 
 
+def end_lazy_graph(device: torch.device) -> None:
+    """In the lazy mode of Gaudi (PT_HPU_LAZY_MODE=1) what was recorded runs from here on; elsewhere it has run."""
+    if device.type == "hpu":
+        habana("core").mark_step()
+
+
 def compile_backend(kind: str) -> str:
     """The name of the backend of ``torch.compile`` for ``kind``; Gaudi's bridge brings one of its own."""
     if kind == "hpu":

@@ -32,6 +32,7 @@ def training_charts(runs: Sequence[Run]) -> list[dict[str, Any]]:
     restarts = _restarts(runs)
     charts = [
         _line("Loss", "loss", _pairs(points, "loss"), restarts),
+        _line("Loss of held-out data", "loss", _validations(runs), restarts),
         _speed(means, restarts) or _step_time(means, restarts),
         _share_of_peak(points, restarts),
         _split(means, restarts),
@@ -109,6 +110,17 @@ def _memory(points: Sequence[Run], runs: Sequence[Run], restarts: Sequence[Mappi
     limit = [{"axis": "y", "value": known[-1], "label": "limit of a card", "tone": "bad"}] if known else []
     pairs = [[x, y / GIB] for x, y in _pairs(points, "memory_bytes")]
     return _line("Memory of the fullest rank", "GiB, highest so far", pairs, [*restarts, *limit], y_from_zero=True)
+
+
+def _validations(runs: Sequence[Run]) -> Pairs:
+    """Of each run the last ones, as the history keeps them; of a step that was repeated the newest."""
+    told = {
+        line["step"]: line["validation_loss"]
+        for run in runs
+        for line in run["remarks"]
+        if line.get("kind") == "validation" and is_number(line.get("step")) and is_number(line.get("validation_loss"))
+    }
+    return [[step, loss] for step, loss in sorted(told.items())]
 
 
 def _share_of_peak(points: Sequence[Run], restarts: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:

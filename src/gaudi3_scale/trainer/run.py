@@ -28,13 +28,14 @@ from gaudi3_scale.metrics.run_facts import run_facts
 from gaudi3_scale.models.sharding import FSDP2
 from gaudi3_scale.models.training_model import TrainingModel, build_model
 from gaudi3_scale.ranks import Ranks, join, node_names, ranks_from
-from gaudi3_scale.trainer.global_batch import passes_of_step
+from gaudi3_scale.trainer.global_batch import passes_of_step, require_one_pass
 from gaudi3_scale.trainer.language_model_task import LanguageModelTask, Reading
 from gaudi3_scale.trainer.measured_workers import measured_workers
 from gaudi3_scale.trainer.planned_work import precision_of, work_of_step
 from gaudi3_scale.trainer.schedules import Schedule
 from gaudi3_scale.trainer.seeded_batches import SeededBatches
-from gaudi3_scale.trainer.strategies import trainer_parts
+from gaudi3_scale.trainer.strategies import DataParallel, trainer_parts
+from gaudi3_scale.trainer.validation import Plan, Validation
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,7 @@ def _made(options: argparse.Namespace) -> _Run:
     ranks = ranks_from(os.environ)
     kind = choose_device(options.device)
     passes = passes_of_step(options.global_batch_size, options.batch_size, ranks.world_size, options.accumulate)
+    require_one_pass(options.static_graph, passes)
     data = open_data(options.text, options.data, options.sequence_length)
     _quieten_libraries()
     device = local_device(kind, ranks.local_rank)
@@ -141,15 +143,21 @@ def _train(
     options: argparse.Namespace, made: _Run, observation: Observation, callbacks: Sequence[lightning.Callback]
 ) -> None:
     task, checkpoints = _task(options, made), made.checkpoints
+    plan = Plan(options.validate_every, options.validation_batches, options.patience, options.max_steps)
+    validation = Validation(plan, made.write)
     trainer = lightning.Trainer(
         **trainer_parts(
-            made.device, precision_of(options, made.device), made.ranks, options.sharding, options.gradient_compression
+            made.device,
+            precision_of(options, made.device),
+            made.ranks,
+            options.sharding,
+            DataParallel(options.gradient_compression, options.static_graph),
         ),
         max_epochs=-1,
         max_steps=min(options.max_steps, checkpoints.start + (options.stop_after_steps or options.max_steps)),
         accumulate_grad_batches=made.passes,
         gradient_clip_val=options.clip or None,
-        **observation.trainer_parts(SeededBatches(options.seed, made.ranks.rank), checkpoints, *callbacks),
+        **observation.trainer_parts(SeededBatches(options.seed, made.ranks.rank), validation, checkpoints, *callbacks),
         default_root_dir=options.job_dir,
         limit_val_batches=options.validation_batches,
         num_sanity_val_steps=0,
@@ -163,15 +171,16 @@ def _train(
     if checkpoints.stopped:
         made.write("stopped", step=step, max_steps=options.max_steps, reason="SIGTERM")
         return
-    validation = trainer.validate(task, verbose=False)
+    found = trainer.validate(task, verbose=False)
     made.write(
         "end",
         step=step,
         max_steps=options.max_steps,
         first_loss=observation.metrics.first_loss,
         last_loss=observation.metrics.last_loss,
-        validation_loss=validation[0].get("validation_loss") if validation else None,
+        validation_loss=found[0].get("validation_loss") if found else None,
         tokens_per_second=observation.metrics.rate(),
+        **({"reason": validation.reason} if validation.reason else {}),
     )
 
 
