@@ -129,6 +129,38 @@ def test_a_job_tells_where_it_is(tmp_path: Path) -> None:
     }
 
 
+def test_a_job_tells_what_its_steps_are_made_of(tmp_path: Path) -> None:
+    node = Node(tmp_path)
+    step = {
+        **STEP,
+        "samples_per_second": 5860.0,
+        "gradient_norm": 0.7,
+        "mfu": 0.41,
+        "memory_bytes": 90 << 30,
+        "seconds": {"step": 0.4, "data": 0.03, "communication": 0.1},
+        "graph_compilations": 12,
+        "recipe_cache_hits": 9,
+        "recipe_cache_misses": 3,
+    }
+    node.job("llama", {"kind": "start", "time": NOW - 500, "memory_limit_bytes": 96 << 30}, step)
+    found = node.metrics()
+    told = {
+        "samples_per_second": 5860,
+        "gradient_norm": 0.7,
+        "mfu_ratio": 0.41,
+        "memory_used_bytes": 90 << 30,
+        "memory_limit_bytes": 96 << 30,
+        "communication_ratio": 0.25,
+        "graph_compilations_total": 12,
+        "recipe_cache_hits_total": 9,
+        "recipe_cache_misses_total": 3,
+    }
+    assert {name: found[f"gaudi_job_{name}"]["llama"] for name in told} == told
+    # A card that does more than it can is a mistake of whoever wrote the line.
+    node.tell("llama", {**step, "mfu": 1.3})
+    assert "gaudi_job_mfu_ratio" not in node.metrics()
+
+
 RUNS = {"gaudi_job_info", "gaudi_job_running", "gaudi_job_restarts_total", "gaudi_job_started_timestamp_seconds"}
 
 
