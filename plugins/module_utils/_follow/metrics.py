@@ -64,7 +64,7 @@ def metric_line(metric: Mapping[str, object]) -> str:
     """One metric as a line for people; a kind or key that is not known here is shown as it is."""
     kind = str(metric.get("kind", "?"))
     if kind == "step":
-        parts = (_step, _loss, _norm, _speed, _share, _split, _memory, _graphs, _slowest, _left)
+        parts = (_step, _loss, _norm, _speed, _share, _split, _memory, _slowest, _left)
         return "  ".join(filter(None, (part(metric) for part in parts)))
     if kind == "start":
         return _start(metric)
@@ -113,20 +113,14 @@ def _loss(metric: Mapping[str, object]) -> str:
 def _norm(metric: Mapping[str, object]) -> str:
     norm = metric.get("gradient_norm")
     if isinstance(norm, str):
-        return f"gradient {norm[:16]}"
-    return f"gradient {quantity(norm)}" if isinstance(norm, (int, float)) else ""
+        return f"grad {norm[:16]}"
+    return f"grad {norm:.2g}" if isinstance(norm, (int, float)) else ""
 
 
 def _share(metric: Mapping[str, object]) -> str:
     """Of the card's peak; what is above it was refused by whoever wrote the line, and is by whoever reads it."""
     share = metric.get("mfu")
-    return f"mfu {100 * share:.1f} %" if isinstance(share, (int, float)) and 0 <= share <= 1 else ""
-
-
-def _graphs(metric: Mapping[str, object]) -> str:
-    """What the bridge has compiled so far: a number that still grows after the first steps is a shape that changes."""
-    compiled = metric.get("graph_compilations")
-    return f"{compiled} graphs compiled" if isinstance(compiled, int) and not isinstance(compiled, bool) else ""
+    return f"mfu {100 * share:.0f} %" if isinstance(share, (int, float)) and 0 <= share <= 1 else ""
 
 
 def _speed(metric: Mapping[str, object]) -> str:
