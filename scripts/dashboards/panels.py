@@ -232,6 +232,12 @@ JOBS = Dashboard(
             BYTES,
         ),
         Panel(
+            "What that memory is used for",
+            CURVE,
+            [(f"gaudi_job_memory_part_bytes{{{JOB}}}", "{{part}}")],
+            BYTES,
+        ),
+        Panel(
             "Graphs that were compiled",
             CURVE,
             [

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Optional
 
+from .._follow.json_lines import mapping_of
 from .._follow.worker_group import RUNNING
 from .exposition import COUNTER, GAUGE, Family, Sample
 from .job_lines import number
@@ -15,6 +16,9 @@ from .job_readings import JobReading, share_of_step
 
 # Not "job", by which a Prometheus calls those that it scrapes.
 LABEL = "training"
+
+# Whatever else a line has is no part of it (docs/follow.md).
+MEMORY_PARTS = ("weights", "gradients", "optimizer", "activations", "rest")
 
 Value = Callable[[JobReading], Optional[float]]
 
@@ -27,6 +31,10 @@ def _share_of_peak(job: JobReading) -> float | None:
     """No card does more than it can: what says so is wrong, and not told on."""
     share = number(job.told.step.get("mfu"))
     return share if share is not None and 0 <= share <= 1 else None
+
+
+def _memory_of(job: JobReading, part: str) -> float | None:
+    return number(mapping_of(job.told.step.get("memory_parts")).get(part))
 
 
 def _loss(job: JobReading) -> float | None:
@@ -106,6 +114,13 @@ def job_families(jobs: Sequence[JobReading]) -> Iterable[Family]:
     cards = tuple(Sample(1, {LABEL: job.name, "card": str(module)}) for job in jobs for module in job.modules)
     if cards:
         yield Family("gaudi_job_card", "1 for each card that a job which runs here has, by its module id.", cards)
+    parts = tuple(
+        Sample(size, {LABEL: job.name, "part": part})
+        for job in jobs
+        for part, size in ((part, _memory_of(job, part)) for part in MEMORY_PARTS)
+        if size is not None
+    )
+    yield Family("gaudi_job_memory_part_bytes", "What the memory of the fullest rank is used for.", parts)
     for name, kind, about, value in VALUES:
         known = ((job, value(job)) for job in jobs)
         yield Family(
