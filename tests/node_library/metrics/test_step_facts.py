@@ -123,7 +123,7 @@ def test_the_newest_counters_of_the_bridge_also_of_a_file_that_is_cut_off(tmp_pa
 
 
 COMMUNICATES = """
-import json, sys, time
+import json, os, sys, time
 import torch, torch.distributed as distributed
 from gaudi3_scale.metrics.clocked_steps import communication_seconds, sample_communication
 from gaudi3_scale.metrics.exposed_communication import by_the_clock
@@ -133,7 +133,8 @@ layers = [torch.nn.Linear(64, 64) for _layer in range(4)]
 model = torch.nn.parallel.DistributedDataParallel(torch.nn.Sequential(*layers), gradient_as_bucket_view=True)
 sample_communication(model, True)
 exposed, found = by_the_clock(), []
-for late in (0.0, 0.1, 0.1):
+# In its second forward pass DDP orders its buckets anew, for which the ranks wait for each other.
+for late in (0.0, 0.0, 0.1, 0.1):
     time.sleep(late * rank)
     loss = model(torch.ones(4, 64)).sum()
     exposed.watch(loss)
@@ -142,7 +143,9 @@ for late in (0.0, 0.1, 0.1):
     found.append((exposed.seconds(), communication_seconds(model)))
 if rank == 0:
     open(sys.argv[1], "w").write(json.dumps(found))
-distributed.destroy_process_group()
+distributed.barrier()
+# As run_rank ends a rank: nothing waits for the other's sockets.
+os._exit(0)
 """
 
 
@@ -151,7 +154,7 @@ def test_the_wait_for_other_ranks_is_as_ddps_own_timers_have_it(tmp_path):
     script.write_text(COMMUNICATES)
     ranks = start_script(tmp_path, script, result)
     assert ends_of(ranks) == [0, 0], said_in(tmp_path)
-    for ours, theirs in json.loads(result.read_text())[1:]:
+    for ours, theirs in json.loads(result.read_text())[2:]:
         assert 0.05 < ours < 10
         assert ours == pytest.approx(theirs, abs=0.03)
 
@@ -225,11 +228,12 @@ def test_a_step_line_has_norm_samples_and_memory_by_part(steps):
 
 
 def test_a_peak_that_is_given_makes_a_share_and_one_that_cannot_be_is_refused_once(steps):
-    shared, lines = steps("--peak-tflops", 1, job="shared")
+    shared, lines = steps("--peak-tflops", 0.1, job="shared")
     assert shared[0]["mfu"] is None
     a_step = 8 * flops_of_window(lambda: LanguageModel(ModelShape(1, 32, 2, 32)), 32)
     for line in shared[1:]:
-        assert line["mfu"] == pytest.approx(a_step / line["seconds"]["step"] / 1e12, abs=1e-4) > 0
+        assert line["mfu"] > 0
+        assert line["mfu"] == pytest.approx(a_step / line["seconds"]["step"] / 1e11, abs=1e-4)
     assert "warning" not in {line["kind"] for line in lines}
     refused, lines = steps("--peak-tflops", 1e-6, job="refused")
     assert {line["mfu"] for line in refused} == {None}
