@@ -244,7 +244,9 @@ def _is_meant(key: str, value: object) -> bool:
     """A user's script may write anything."""
     if key in ("seconds", "memory_parts"):
         return isinstance(value, dict)
-    return key != "mfu" or (is_number(value) and 0 <= value <= 1)
+    if key == "mfu":
+        return isinstance(value, (int, float)) and is_number(value) and 0 <= value <= 1
+    return True
 
 
 def _new_run() -> dict[str, Any]:

@@ -74,7 +74,8 @@ class BucketedBatches(Sampler[list[int]]):
             members = order[bucket == which]
             whole = len(members) // self._together
             steps.append(members[: whole * self._together].reshape(whole, self._share.world_size, self._batch_size))
-        return np.concatenate(steps)[random.permutation(self.steps), self._share.rank]
+        mine: np.ndarray = np.concatenate(steps)[random.permutation(self.steps), self._share.rank]
+        return mine
 
 
 @dataclass(frozen=True)

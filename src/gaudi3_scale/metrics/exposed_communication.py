@@ -45,7 +45,7 @@ class ExposedCommunication:
             loss.register_hook(self._begins)
 
     def _begins(self, _gradient: torch.Tensor) -> None:
-        torch.autograd.Variable._execution_engine.queue_callback(self._own_work_is_done)  # type: ignore[attr-defined]
+        torch.autograd.Variable._execution_engine.queue_callback(self._own_work_is_done)
 
     def _own_work_is_done(self) -> None:
         self._own = self._mark()
