@@ -62,9 +62,9 @@ def peak_of(card: str, precision: str) -> PeakRate | None:
 
 def gaudi_label(kernel_root: str = "/") -> str:
     """The board of this node's cards by PCI id, empty where they differ, or one is not known."""
-    boards = {board_of(card.pci_id) for card in pci_cards(kernel_root)}
-    (board,) = boards if len(boards) == 1 else (None,)
-    return board.label if board else ""
+    boards = [board_of(card.pci_id) for card in pci_cards(kernel_root)]
+    labels = {board.label if board else "" for board in boards}
+    return labels.pop() if len(labels) == 1 else ""
 
 
 def _is_cuda(row: PeakRate) -> bool:
