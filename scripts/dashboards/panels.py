@@ -211,7 +211,41 @@ JOBS = Dashboard(
         Panel("Restarts", NUMBER, [(f"max(gaudi_job_restarts_total{{{JOB}}})", "")], width=4),
         Panel("Loss", CURVE, [(f"gaudi_job_loss{{{JOB}}}", "loss")]),
         Panel("Tokens a second", CURVE, [(f"gaudi_job_tokens_per_second{{{JOB}}}", "tokens/s")]),
-        Panel("Waits for data", CURVE, [(f"gaudi_job_data_wait_ratio{{{JOB}}}", "part of a step")], PART),
+        Panel(
+            "Waits for data and for other ranks",
+            CURVE,
+            [
+                (f"gaudi_job_data_wait_ratio{{{JOB}}}", "data, part of a step"),
+                (f"gaudi_job_communication_ratio{{{JOB}}}", "communication, part of a step"),
+            ],
+            PART,
+        ),
+        Panel("Norm of the gradients", CURVE, [(f"gaudi_job_gradient_norm{{{JOB}}}", "before clipping")]),
+        Panel("Share of the cards' peak", CURVE, [(f"gaudi_job_mfu_ratio{{{JOB}}}", "model FLOPs utilization")], PART),
+        Panel(
+            "Memory of the fullest rank",
+            CURVE,
+            [
+                (f"gaudi_job_memory_used_bytes{{{JOB}}}", "highest so far"),
+                (f"gaudi_job_memory_limit_bytes{{{JOB}}}", "limit of a card"),
+            ],
+            BYTES,
+        ),
+        Panel(
+            "What that memory is used for",
+            CURVE,
+            [(f"gaudi_job_memory_part_bytes{{{JOB}}}", "{{part}}")],
+            BYTES,
+        ),
+        Panel(
+            "Graphs that were compiled",
+            CURVE,
+            [
+                (f"gaudi_job_graph_compilations_total{{{JOB}}}", "compiled"),
+                (f"gaudi_job_recipe_cache_hits_total{{{JOB}}}", "found in the recipe cache"),
+                (f"gaudi_job_recipe_cache_misses_total{{{JOB}}}", "not found"),
+            ],
+        ),
         Panel(
             "Utilization of its nodes",
             CURVE,

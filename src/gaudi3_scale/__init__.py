@@ -44,5 +44,6 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module(f"{__name__}.reporting.{_REPORTING[name]}"), name)
     if name in _FENCE:
         return getattr(importlib.import_module(f"{__name__}.checkpoints.fence"), name)
-    importlib.import_module(f"{__name__}.serving").refuse(name)
+    for elsewhere in ("serving", "elsewhere"):
+        importlib.import_module(f"{__name__}.{elsewhere}").refuse(name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -59,6 +59,13 @@ def of_job(metric: str, node: str = "gaudi-01") -> str:
     return f'gaudi_job_{metric}{{instance="{node}", training="llama"}}'
 
 
+def used_of(share: float | None, memory: float) -> dict[str, str]:
+    """A share of the cards' peak, and one of a card's memory."""
+    told = {} if share is None else {of_job("mfu_ratio"): steady(share, 60)}
+    limit, used = of_job("memory_limit_bytes"), of_job("memory_used_bytes")
+    return {**told, limit: steady(1e11, 60), used: steady(memory * 1e11, 60)}
+
+
 def of_serving(metric: str, more: str = "") -> str:
     return f'gaudi_server_{metric}{{instance="gaudi-01", serving="chat"{more}}}'
 
@@ -545,6 +552,22 @@ CASES = [
         *("GaudiJobWaitsForData", False, "it goes on elsewhere"),
         {**ELSEWHERE, of_job("data_wait_ratio"): steady(0.1, 60)},
         30,
+    ),
+    *(
+        Case(alert, fires, what, {**jobs, **used_of(share, memory)}, 45)
+        for alert, fires, what, jobs, share, memory in (
+            ("GaudiJobLowUtilization", True, "a tenth of the peak with half the memory", RUNNING, 0.1, 0.5),
+            ("GaudiJobLowUtilization", False, "a tenth of the peak with all of the memory", RUNNING, 0.1, 0.9),
+            ("GaudiJobLowUtilization", False, "two fifths of the peak", RUNNING, 0.4, 0.5),
+            ("GaudiJobLowUtilization", False, "it goes on elsewhere", ELSEWHERE, 0.1, 0.5),
+            ("GaudiJobMemoryFull", True, "99 % of a card's memory", RUNNING, 0.4, 0.99),
+            ("GaudiJobMemoryFull", False, "what the batch-size probe leaves free", RUNNING, 0.4, 0.96),
+            ("GaudiJobMemoryFull", False, "it goes on elsewhere", ELSEWHERE, 0.4, 0.99),
+        )
+    ),
+    Case("GaudiJobLowUtilization", False, "nobody knows the peak", {**RUNNING, **used_of(None, 0.5)}, 45),
+    Case(
+        "GaudiJobMemoryFull", False, "no card limits it", {**RUNNING, of_job("memory_used_bytes"): steady(1e11, 60)}, 30
     ),
     Case("GaudiJobLossIsNoNumber", True, "NaN", {**RUNNING, of_job("loss"): " ".join(["3.2"] * 8 + ["NaN"] * 20)}, 5),
     Case("GaudiJobLossIsNoNumber", False, "a loss", {**RUNNING, of_job("loss"): steady(3.2, 20)}, 15),

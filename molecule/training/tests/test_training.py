@@ -126,6 +126,7 @@ def test_an_audit_reads_the_job_and_fails_by_the_site_s_own_target_alone(
     verdicts = {(one["item"], one["subject"]): one for one in read_audit(reports)}
     assert verdicts["clipping", "test"]["verdict"] == "pass"
     assert verdicts["recorded", "test"]["verdict"] == "pass"
+    assert verdicts["gradient_norm", "test"]["verdict"] == "pass"
     assert verdicts["tokens_per_second", "test"]["verdict"] == "unknown"
     assert {verdicts["recipe_cache", node]["verdict"] for node in ("node1", "node2")} == {"pass"}
     wanted = play("audit_cluster", **about, gaudi_audit_targets={"tokens_per_second": 1e9})

@@ -131,8 +131,8 @@ def _has_rank_0(group: WorkerGroup, status: Status, now: float) -> bool:
     return (group.state, status.state, status.node_rank) == (RUNNING, RUNNING, 0)
 
 
-def share_of_data(step: Mapping[str, Any]) -> float | None:
-    """The part of a step in which its ranks waited for data."""
+def share_of_step(step: Mapping[str, Any], part: str) -> float | None:
+    """What a part of a step (docs/follow.md) was of all of it."""
     seconds = mapping_of(step.get("seconds"))
-    whole, data = number(seconds.get("step")), number(seconds.get("data"))
-    return None if not whole or data is None else data / whole
+    whole, taken = number(seconds.get("step")), number(seconds.get(part))
+    return None if not whole or taken is None else taken / whole

@@ -44,8 +44,8 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.usage_report
 # In seconds since 1970: calendars end with the year 9999.
 NO_TIME = 253402300800
 SLOW = 1.2
-# Kinds of lines that are no event: one comes at each checkpoint.
-_ROUTINE = ("checkpoint", "upload")
+# Kinds of lines that are no event: one comes at each checkpoint, or each few steps.
+_ROUTINE = ("checkpoint", "upload", "validation")
 # Parts of a description in the words of launch_training.yml, in the order of the page.
 _CONFIGURATION = {
     "engine": "engine",

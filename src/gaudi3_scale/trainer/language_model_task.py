@@ -40,7 +40,8 @@ class LanguageModelTask(lightning.LightningModule):
     """``samples_seen`` counts the windows that all ranks together have trained on: where a resumed job reads on.
 
     ``shape`` is what a checkpoint's weights fit to, by the names of the options. ``sharded`` shares the model out over
-    the ranks (FSDP2). ``origin`` is what an export has to know of the model beside its weights.
+    the ranks (FSDP2). ``origin`` is what an export has to know of the model beside its weights. ``gradient_norm`` is
+    that of the last step before it was clipped, on the device until somebody reads it; None where nothing is clipped.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class LanguageModelTask(lightning.LightningModule):
         super().__init__()
         self.model = model
         self.samples_seen = 0
+        self.gradient_norm: torch.Tensor | None = None
         self.reading = reading
         self.training_windows = TrainingWindows(reading.windows)
         self._shape = shape
@@ -80,6 +82,16 @@ class LanguageModelTask(lightning.LightningModule):
             "optimizer": optimizer,
             "lr_scheduler": {"scheduler": self._schedule.scheduler(optimizer), "interval": "step"},
         }
+
+    def configure_gradient_clipping(
+        self,
+        optimizer: torch.optim.Optimizer,  # noqa: ARG002
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: str | None = None,  # noqa: ARG002
+    ) -> None:
+        """As Lightning clips, but that the norm is kept."""
+        if gradient_clip_val:
+            self.gradient_norm = torch.nn.utils.clip_grad_norm_(self.parameters(), gradient_clip_val)
 
     def train_dataloader(self) -> DataLoader[torch.Tensor]:
         """Lightning asks for it after a checkpoint was restored, so that ``samples_seen`` is where to read on."""
