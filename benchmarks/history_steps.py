@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""How often the history of benchmarks calls a step that is none, and how soon it finds one, beside asv's step detection.
+"""How often the history of benchmarks calls a step that is none, and how soon it finds one, beside asv.
 
     .venv/bin/python -m benchmarks.history_steps [--asv DIR]
     .venv/bin/python -m benchmarks.history_steps --measure 20     # first: measures the noise, and adds it to the file

@@ -79,7 +79,11 @@ class ActionModule(NodeModule):
         return {"changed": False, **literals(found)}
 
     def _measured(
-        self, benchmark: Benchmark, environment: Mapping[str, str], options: Mapping[str, Any], task_vars: dict[str, Any]
+        self,
+        benchmark: Benchmark,
+        environment: Mapping[str, str],
+        options: Mapping[str, Any],
+        task_vars: dict[str, Any],
     ) -> dict[str, Any]:
         names = ("device", "processes_per_node", "rendezvous_port", "timeout")
         ranks = Ranks(

@@ -59,7 +59,9 @@ def check_same(baseline: Baseline, plan: Plan) -> None:
     cases = [identity(case, plan) for case in plan.cases]
     known = 0
     for case in cases:
-        alike = [one["case"] for one in baseline.figures if all(one["case"].get(name) == case[name] for name in _FOUND_BY)]
+        alike = [
+            one["case"] for one in baseline.figures if all(one["case"].get(name) == case[name] for name in _FOUND_BY)
+        ]
         known += bool(alike)
         if alike and case not in alike:
             name = next(name for name in case if alike[0].get(name) != case[name])

@@ -104,9 +104,7 @@ def _infos(answers: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]
     return infos
 
 
-def _line(
-    figure: Figure, runs: Sequence[Run], infos: Mapping[str, Any], where: Where, plan: Plan
-) -> dict[str, Any]:
+def _line(figure: Figure, runs: Sequence[Run], infos: Mapping[str, Any], where: Where, plan: Plan) -> dict[str, Any]:
     last = next(run for run in reversed(runs) if run.case == figure.case)
     hosts = where.hosts[: figure.case.nodes]
     return {

@@ -112,7 +112,9 @@ def _with_efficiency(figure: Figure, base: Figure | None, plan: Plan) -> Figure:
     return Figure(**{**{name: getattr(figure, name) for name in figure.__dataclass_fields__}, "efficiency": found})
 
 
-def changes_since(now: Sequence[Mapping[str, Any]], then: Sequence[Mapping[str, Any]], plan: Plan) -> list[dict[str, Any]]:
+def changes_since(
+    now: Sequence[Mapping[str, Any]], then: Sequence[Mapping[str, Any]], plan: Plan
+) -> list[dict[str, Any]]:
     """Each figure that both have, as a ratio with an interval; all of them hold together (Bonferroni)."""
     earlier = {str(sorted(one["case"].items())): one for one in then}
     pairs = [(one, earlier.get(str(sorted(one["case"].items())))) for one in now]

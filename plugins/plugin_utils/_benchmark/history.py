@@ -109,7 +109,13 @@ def _line(path: str, number: int, text: str) -> dict[str, Any]:
         rates = [float(rate) for rate in line["rates"]]
         if len(rates) < 2 or min(rates) <= 0:
             raise ValueError("it has no two rates, and of one run there is no figure")
-        return {**line, "case": dict(line["case"]), "key": dict(line["key"]), "rates": rates, "time": float(line["time"])}
+        return {
+            **line,
+            "case": dict(line["case"]),
+            "key": dict(line["key"]),
+            "rates": rates,
+            "time": float(line["time"]),
+        }
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         why = " ".join(f"{type(error).__name__}: {error}".split())[:100]
         raise GaudiError(
@@ -129,7 +135,12 @@ def _of_case(case: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> dic
     alike = [line for line in in_order if line.get("unit") == in_order[-1].get("unit")]
     entries = [Entry(tuple(line["rates"]), line["key"], line["time"]) for line in alike]
     steps = [
-        {"time": entries[step.position].time, "position": step.position, "speed": asdict(step.speed), "cause": step.cause}
+        {
+            "time": entries[step.position].time,
+            "position": step.position,
+            "speed": asdict(step.speed),
+            "cause": step.cause,
+        }
         for step in find_steps(entries)
     ]
     return {"case": dict(case), "entries": [[entry.time, entry.rates] for entry in entries], "steps": steps}

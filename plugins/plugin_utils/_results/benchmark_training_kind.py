@@ -106,11 +106,13 @@ def _ratio(one: Mapping[str, float] | None) -> str | None:
 
 def _method(found: Mapping[str, Any]) -> list[str]:
     method = found["method"]
+    runs = f"{method['repeats']} runs per row, each a job of its own, in turns"
+    counts = (
+        f"a run counts from the first metric line after {method['warm_up']} steps from which on it varies and drifts"
+    )
     return [
-        f"{method['repeats']} runs per row, each a job of its own, in turns; intervals are those of their geometric mean "
-        f"at {method['confidence']:.0%}",
-        f"a run counts from the first metric line after {method['warm_up']} steps from which on it varies and drifts by "
-        f"at most {method['spread']:.0%}, to its end",
+        f"{runs}; intervals are those of their geometric mean, at {method['confidence']:.0%}",
+        f"{counts} by at most {method['spread']:.0%}, to its end",
     ]
 
 
