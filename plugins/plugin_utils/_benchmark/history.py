@@ -112,7 +112,7 @@ def _line(path: str, number: int, text: str) -> dict[str, Any]:
         return {
             **line,
             "case": dict(line["case"]),
-            "key": dict(line["key"]),
+            "key": _in_order(line["key"]),
             "rates": rates,
             "time": float(line["time"]),
         }
@@ -122,6 +122,11 @@ def _line(path: str, number: int, text: str) -> dict[str, Any]:
             f"{OPTION} {path}, line {number}, is no figure of a benchmark ({why}); remove the line, or name another "
             "file."
         ) from error
+
+
+def _in_order(key: Mapping[str, Any]) -> dict[str, Any]:
+    """The parts as a person reads them."""
+    return {name: key[name] for name in dict.fromkeys((*KEY, *dict(key))) if name in key}
 
 
 def steps_in(lines: Sequence[Mapping[str, Any]], cases: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -3,9 +3,9 @@
 # Private to gaudi3.scale: it may change in any release.
 """From which step on a run is steady, and how fast it is then; pure.
 
-The steady state begins with the first metric line after the warm-up from which on the run does not drift and does not
-vary by more than is allowed, and lasts to the end. What counts is the work of these steps over their whole time, so a
-step that stalls now and then is in the figure.
+The steady state begins with the first metric line after the warm-up that is as fast as the rest, and from which on the
+run does not drift and does not vary by more than is allowed. It lasts to the end. What counts is the work of these
+steps over their whole time, so a step that stalls now and then is in the figure.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def steady_state(lines: Sequence[Line], warm_up: int, allowed: float) -> Steady:
     fewest = max(FEWEST_LINES, (len(after) + 1) // 2)
     for start in range(len(after) - fewest + 1):
         counted = after[start:]
-        if max(spread(counted), drift(counted)) <= allowed:
+        if max(spread(counted), drift(counted), _apart(counted)) <= allowed:
             return Steady(counted[0].first, counted[-1].last, _rate(counted), spread(counted))
     end = after[-fewest:]
     return Steady(
@@ -80,6 +80,12 @@ def drift(lines: Sequence[Line]) -> float:
     rates = [line.rate for line in lines]
     half = len(rates) // 2
     return abs(statistics.median(rates[half:]) - statistics.median(rates[:half])) / statistics.median(rates)
+
+
+def _apart(lines: Sequence[Line]) -> float:
+    """How far the first one is from the median, as a fraction of it: a run that still gets faster begins later."""
+    middle = statistics.median(line.rate for line in lines)
+    return abs(lines[0].rate - middle) / middle
 
 
 def _rate(lines: Sequence[Line]) -> float:

@@ -62,9 +62,9 @@ class Nodes:
         return self.other.get("lines", told)
 
 
-def run(nodes: Nodes, said: list[str] | None = None, **other: Any) -> dict[str, Any]:
+def run(among: Nodes, said: list[str] | None = None, **other: Any) -> dict[str, Any]:
     where = Where(["n1", "n2"], {"n1": "10.0.0.1", "n2": "10.0.0.2"}, Ranks("cpu", 2, 29500, 60, {}))
-    return measured(read(options(**other)), where, nodes.ask, (said if said is not None else []).append)
+    return measured(read(options(**other)), where, among.ask, (said if said is not None else []).append)
 
 
 def page(found: Mapping[str, Any], check_mode: bool = False) -> Made:
