@@ -21,7 +21,7 @@ FEW: dict[str, Any] = {
     "gaudi_benchmark_steps": 14,
     "gaudi_benchmark_warm_up": 2,
     "gaudi_benchmark_spread": 0.99,
-    "gaudi_benchmark_processes_per_node": 1,
+    "gaudi_training_processes_per_node": 1,
 }
 
 
