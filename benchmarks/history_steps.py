@@ -7,7 +7,8 @@
 
 The noise is that of real runs: ``history_noise.json`` has the rates of runs of the built-in trainer on a CPU, each a
 process of its own, as the product's steady-state rule counts them. A simulated run takes one of them at random, over
-the median of its session. ``--asv DIR`` puts asv (``pip install --target DIR asv``) beside it: it gets the same runs,
+the median of its session; the same noise is also drawn in a smaller size, as of machines that do nothing else.
+``--asv DIR`` puts asv (``pip install --target DIR asv``) beside it: it gets the same runs,
 one value each, and what it calls counts from the same size on. Nothing here ran on a card.
 """
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
 import statistics
 import subprocess
@@ -25,14 +27,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from plugins.plugin_utils._benchmark.history_steps import LEAST, Entry, find_steps
-from plugins.plugin_utils._benchmark.metric_lines import lines_of
-from plugins.plugin_utils._benchmark.steady import steady_state
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._benchmark.history_steps import LEAST, Entry, find_steps
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._benchmark.metric_lines import lines_of
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._benchmark.steady import steady_state
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 NOISE = Path(__file__).with_name("history_noise.json")
 STEPS, WARM_UP, EVERY = 120, 20, 5
 PAIRS, SLOWER, MOST_PAIRS, REPEATS, ENTRIES, STEP_AT = 200, 0.03, 8, 5, 30, 20
+# Standard deviations of the logarithm of a run's rate.
+SPREADS = (0.02, 0.01, 0.005)
 # The other program's answer to a list of rates: where it says that another level begins.
 Finder = Callable[[Sequence[float]], list[int]]
 
@@ -144,14 +148,17 @@ def main() -> None:
         return
     noise = residuals([session["rates"] for session in sessions])
     asv = asv_of(arguments.asv) if arguments.asv else None
-    print(json.dumps({"runs": len(noise), "spread": round(statistics.stdev(noise), 4)}))
-    for row in (
-        *(equal_pairs(Draws(noise, 1), repeats, asv) for repeats in (3, REPEATS)),
-        pairs_needed(Draws(noise, 2), asv),
-        histories(Draws(noise, 3), asv, 0.0),
-        histories(Draws(noise, 4), asv, SLOWER),
-    ):
-        print(json.dumps(row))
+    measured = statistics.stdev(map(math.log, noise))
+    print(json.dumps({"runs": len(noise), "measured spread": round(measured, 4)}))
+    for spread in (measured, *SPREADS):
+        scale = spread / measured
+        for row in (
+            equal_pairs(Draws(noise, 1, scale), REPEATS, asv),
+            pairs_needed(Draws(noise, 2, scale), asv),
+            histories(Draws(noise, 3, scale), asv, 0.0),
+            histories(Draws(noise, 4, scale), asv, SLOWER),
+        ):
+            print(json.dumps({"spread": round(spread, 4), **row}))
 
 
 if __name__ == "__main__":

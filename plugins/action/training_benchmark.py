@@ -65,7 +65,7 @@ class ActionModule(NodeModule):
         options = self.validate_argument_spec(argument_spec=ARGUMENTS)[1]
         try:
             benchmark = read(options)
-            environment = variables_from("environment", options["environment"])
+            environment = variables_from("gaudi_training_environment", options["environment"])
             found = (
                 planned(benchmark)
                 if self._task.check_mode

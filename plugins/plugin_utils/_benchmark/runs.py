@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import quantity
@@ -19,7 +18,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._benchmark.metric_lin
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._benchmark.plan import Case, Plan
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._benchmark.steady import Steady, steady_state
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._group_jobs import Group, Ranks, run_jobs
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import several
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import several, taken
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import Ask
 
 JOB = "benchmark"
@@ -75,18 +74,14 @@ def _run(case: Case, repeat: int, plan: Plan, where: Where, ask: Ask) -> Run:
     if ended.why:
         return Run(case, repeat, why=ended.why)
     try:
-        lines = lines_of(nodes[0], _told(ended.first))
+        told = taken(nodes[0], "training_job_info", _TOLD, ended.first.get("metrics") or [])
+        lines = lines_of(nodes[0], told)
     except GaudiError as error:
         return Run(case, repeat, why=str(error))
     if why := _other_than_asked(lines, case, plan):
         return Run(case, repeat, lines, why=why)
     steady = steady_state(lines.lines, plan.warm_up, plan.spread)
     return Run(case, repeat, lines, steady, steady.why)
-
-
-def _told(answer: Mapping[str, Any]) -> list[Any]:
-    told: list[Any] = _TOLD(answer.get("metrics") or [], "metrics")
-    return told
 
 
 def _other_than_asked(lines: RunLines, case: Case, plan: Plan) -> str:

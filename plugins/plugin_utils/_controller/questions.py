@@ -24,10 +24,6 @@ QUESTIONS: Mapping[str, Mapping[str, Any]] = {
     "gaudi_batch_refresh": {"title": "Repeat known trials"},
     "gaudi_batch_workload": {"title": "Workload (module:function)"},
     "gaudi_benchmark_history": {"title": "History file"},
-    "gaudi_benchmark_nodes": {
-        "title": "Numbers of nodes",
-        "text": "Numbers of nodes to measure on, separated by commas, such as 1,8. Empty: one node, and all.",
-    },
     "gaudi_benchmark_repeats": {"title": "Runs per row", "min": 2},
     "gaudi_benchmark_steps": {"title": "Steps per run", "min": 1},
     "gaudi_bundle_fingerprint": {"title": "Fingerprint of the signing key"},
