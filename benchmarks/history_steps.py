@@ -27,6 +27,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1] / ".collections"))
+
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._benchmark.history_steps import LEAST, Entry, find_steps
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._benchmark.metric_lines import lines_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._benchmark.steady import steady_state
@@ -105,9 +107,9 @@ def pairs_needed(draws: Draws, asv: Finder | None) -> dict[str, Any]:
     ours, theirs = [], []
     for _time in range(PAIRS):
         sides = draws.rates(1.0, MOST_PAIRS), draws.rates(1 - SLOWER, MOST_PAIRS)
-        ours.append(_first(lambda count, two=sides: bool(find_steps([Entry(side[:count]) for side in two]))))
+        ours.append(_first(_ours, sides))
         if asv is not None:
-            theirs.append(_first(lambda count, two=sides: bool(asv([*two[0][:count], *two[1][:count]]))))
+            theirs.append(_first(asv, sides))
     return {
         "what": f"{SLOWER:.0%} slower: pairs needed in the median, and part found with at most 5",
         "median": statistics.median(ours),
@@ -117,8 +119,18 @@ def pairs_needed(draws: Draws, asv: Finder | None) -> dict[str, Any]:
     }
 
 
-def _first(found: Callable[[int], bool]) -> int:
-    return next((count for count in range(2, MOST_PAIRS + 1) if found(count)), MOST_PAIRS + 1)
+def _ours(values: Sequence[float]) -> list[int]:
+    """Of both halves as two benchmarks."""
+    half = len(values) // 2
+    return [step.position for step in find_steps([Entry(tuple(values[:half])), Entry(tuple(values[half:]))])]
+
+
+def _first(finder: Finder, sides: Sequence[Sequence[float]]) -> int:
+    """The number of pairs of runs with which it is found for the first time."""
+    for count in range(2, MOST_PAIRS + 1):
+        if finder([*sides[0][:count], *sides[1][:count]]):
+            return count
+    return MOST_PAIRS + 1
 
 
 def histories(draws: Draws, asv: Finder | None, slower: float) -> dict[str, Any]:

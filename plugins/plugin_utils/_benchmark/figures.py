@@ -89,7 +89,9 @@ def _figure(case: Case, runs: Sequence[Run], plan: Plan) -> Figure:
 
 def _geometric(rates: Sequence[float], confidence: float) -> Interval | None:
     inner = mean_interval([math.log(rate) for rate in rates], confidence) if len(rates) >= FEWEST_REPEATS else None
-    return Interval(*map(math.exp, (inner.estimate, inner.low, inner.high)), confidence) if inner else None
+    if inner is None:
+        return None
+    return Interval(math.exp(inner.estimate), math.exp(inner.low), math.exp(inner.high), confidence)
 
 
 def _base(case: Case, alone: Mapping[Case, Figure]) -> Figure | None:
