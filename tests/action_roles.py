@@ -6,6 +6,7 @@
 ACTION_ROLES = {
     "gaudi_audit",
     "gaudi_batch",
+    "gaudi_benchmark",
     "gaudi_bundle",
     "gaudi_collectives",
     "gaudi_compare",

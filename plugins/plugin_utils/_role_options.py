@@ -49,6 +49,7 @@ OUTCOMES = frozenset(
     f"gaudi_outcome_{kind}"
     for kind in (
         "benchmark_fabric",
+        "benchmark_training",
         "cap_power",
         "cluster_audit",
         "compare_settings",

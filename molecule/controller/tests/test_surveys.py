@@ -67,6 +67,7 @@ LONG = (
     "measure_storage",
     "probe_batch_size",
     "compare_settings",
+    "benchmark_training",
     "tune_training",
     "build_bundle",
     "verify_bundle",

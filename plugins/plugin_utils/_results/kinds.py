@@ -18,6 +18,10 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.benchmark_fa
     MEASURED,
     benchmark_fabric_kind,
 )
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.benchmark_training_kind import (
+    BENCHMARKED,
+    benchmark_training_kind,
+)
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.cap_power_kind import CAPPED, cap_power_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.clock_rows import clocks_of, judge_clocks
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.compare_settings_kind import (
@@ -221,6 +225,7 @@ def _reasons(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 KINDS = {
     "audit_cluster": Kind((AUDITED,), audit_cluster_kind),
+    "benchmark_training": Kind((BENCHMARKED,), benchmark_training_kind),
     "cap_power": Kind((CAPPED,), cap_power_kind),
     "compare_settings": Kind((COMPARED, TOGETHER, *OWN), compare_settings_kind),
     "probe_batch_size": Kind((PROBED,), probe_kind),

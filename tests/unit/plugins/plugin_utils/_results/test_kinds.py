@@ -44,6 +44,7 @@ GIVEN = {
     "measure_serving": {"input_tokens": 8, "output_tokens": 8, "first_token_ms": 0.0, "between_tokens_ms": 0.0},
     "measure_storage": {},
     "benchmark_fabric": {},
+    "benchmark_training": {},
     "plan_fabric": {"pools": [], "hosts": [], "mtu": 8000, "priorities": [], "generation": "gaudi3"},
     "plan_upgrade": {},
     "qualify_nodes": {},
