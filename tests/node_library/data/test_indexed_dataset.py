@@ -111,6 +111,7 @@ print(json.dumps([tokens.tolist(), found.sequence_lengths.tolist(), found.docume
     assert [ends[number] for number in documents] == [0, text.stat().st_size, manifest.tokens]
 
 
+@pytest.mark.long
 def test_what_megatron_merged_is_read(text, prefix):
     """Its merge_datasets.py does this with two of ours."""
     ours = [prefix.with_name(name) for name in ("one", "two")]

@@ -53,6 +53,7 @@ def anonymous_bytes(process: subprocess.Popen) -> int:
     return 0
 
 
+@pytest.mark.long
 def test_no_process_holds_the_whole_model(large, tmp_path):
     process = start(large / "weights.pt", tmp_path / "out", "--model", large, "--shard-megabytes", 10)
     assert process.stdout and process.stdout.readline()

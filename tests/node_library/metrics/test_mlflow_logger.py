@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from contextlib import suppress
@@ -379,6 +380,10 @@ def test_real_mlflow_killed_and_stopped_in_the_middle_gets_every_point_once(real
     assert time.monotonic() - ending < 5
     assert longest < 0.5
     kill(started[-1], signal.SIGCONT)
+    # The next start is another process; the thread of this one would go on beside it.
+    for thread in threading.enumerate():
+        if thread.name == "mlflow logger":
+            thread.join(60)
     sent_later(tmp_path / "job", url)
     (run,) = runs_of(url)
     assert sorted(history(url, run)) == list(range(1, 601))
