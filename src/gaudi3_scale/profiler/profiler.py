@@ -19,11 +19,12 @@ from torch.profiler import ProfilerActivity
 from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.core._profile.directory import read_records, read_traces, record_name, trace_name
 from gaudi3_scale.core._profile.lines import verdict_lines
-from gaudi3_scale.core._profile.records import RankRecord, as_data
+from gaudi3_scale.core._profile.records import Link, RankRecord, as_data
 from gaudi3_scale.core._profile.trace_summary import TraceSummary, summarize
 from gaudi3_scale.core._profile.verdict import Verdict, judge
 from gaudi3_scale.devices import choose_device, local_device
 from gaudi3_scale.metrics.peak_memory import device_memory, peak_reader
+from gaudi3_scale.profiler.links import measure_links
 from gaudi3_scale.profiler.switched_off import refuse_switched_off
 from gaudi3_scale.profiler.window import Schedule, Window, export
 from gaudi3_scale.ranks import ranks_from
@@ -44,7 +45,8 @@ class GaudiProfiler:
         profiler.print_summary()
 
     ``schedule_wait`` steps pass, ``schedule_clocked`` ones are clocked, ``schedule_warmup`` and ``schedule_active``
-    ones are traced as well. With a ``directory``, which all ranks share, each rank writes its profile there, and the
+    ones are traced as well. With ``links`` the ranks, which all have to be at the same step, then send each other a few
+    megabytes. With a ``directory``, which all ranks share, each rank writes its profile there, and the
     summary is of all ranks. Nothing is hung anywhere before and after these steps.
     """
 
@@ -57,6 +59,7 @@ class GaudiProfiler:
         *,
         schedule_clocked: int = 0,
         directory: str | os.PathLike[str] | None = None,
+        links: bool = False,
         first_step: int = 1,
         device: Optional[torch.device] = None,
         node: str = "",
@@ -70,6 +73,8 @@ class GaudiProfiler:
         self._node = node or os.environ.get("GAUDI3_SCALE_NODE") or socket.gethostname()
         self._window: Optional[Window] = None
         self._notes: list[str] = []
+        self._asks_links = links
+        self._links: tuple[Link, ...] = ()
         self._written = False
 
     def __enter__(self) -> GaudiProfiler:
@@ -99,6 +104,7 @@ class GaudiProfiler:
         if not window.done:
             window.step()
             if window.done:
+                self._links = measure_links(self._device) if self._asks_links else ()
                 self._write()
 
     def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
@@ -128,6 +134,7 @@ class GaudiProfiler:
             memory_peak=peak_reader(memory)(),
             memory_limit=memory.limit if memory is not None else None,
             stalled=window.stalled,
+            links=self._links,
             trace=trace,
             notes=tuple(self._notes),
         )

@@ -79,6 +79,7 @@ def profile_callbacks(
         schedule_warmup=WARMUP_OF_TRACE,
         schedule_active=ACTIVE_OF_TRACE,
         directory=directory,
+        links=options.profile_links,
         first_step=start + 1,
         device=device,
         node=nodes[ranks.rank // ranks.local_world_size],

@@ -43,16 +43,15 @@ def add_profile(profile: argparse._ArgumentGroup) -> None:
         metavar="N,N|all",
         help="whose trace is written; all ranks are clocked (default: 0)",
     )
+    profile.add_argument(
+        "--profile-links", action="store_true", help="at its end time a few megabytes from each rank to the next"
+    )
 
 
 def check_profile(options: argparse.Namespace, environment: Mapping[str, str] = os.environ) -> None:
     """Raises GaudiError for a window that cannot be, whatever the ranks and the checkpoint are."""
-    given = [
-        name for name in ("profile_first_step", "profile_steps", "profile_ranks") if getattr(options, name) is not None
-    ]
     if not options.profile:
-        if given:
-            raise GaudiError(f"--{given[0].replace('_', '-')} is for --profile; give that too, or leave it out.")
+        _refuse_without_profile(options)
         return
     refuse_switched_off(environment.get("HABANA_PROFILE"))
     steps = steps_of(options)
@@ -73,6 +72,12 @@ def check_profile(options: argparse.Namespace, environment: Mapping[str, str] = 
             f"--profile: steps {first} to {first + steps - 1} end beyond step {end}, the last one; "
             "give a smaller --profile-first-step or --profile-steps, or more --max-steps."
         )
+
+
+def _refuse_without_profile(options: argparse.Namespace) -> None:
+    for name in ("profile_first_step", "profile_steps", "profile_ranks", "profile_links"):
+        if getattr(options, name) not in (None, False):
+            raise GaudiError(f"--{name.replace('_', '-')} is for --profile; give that too, or leave it out.")
 
 
 def steps_of(options: argparse.Namespace) -> int:
