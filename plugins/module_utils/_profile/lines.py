@@ -44,7 +44,7 @@ def trace_lines(summary: TraceSummary) -> list[str]:
     steps = f"{summary.steps} step{'s' if summary.steps != 1 else ''} in " if summary.steps else ""
     first = f"{steps}{summary.seconds * 1e3:.1f} ms, {summary.events:,} events, from {rows}"
     shares = [f"{seconds / whole:4.0%}  {name}" for name, seconds in parts.items()]
-    return [first, *shares, *(f"{spent * 1e3:9.1f} ms  {name[:100]}" for name, spent in summary.top)]
+    return [first, *shares, *(f"{spent * 1e3:9.1f} ms  {name}" for name, spent in summary.top)]
 
 
 def trace_data(summary: TraceSummary) -> dict[str, Any]:

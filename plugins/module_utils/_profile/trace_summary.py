@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Mapping
 
 from .timelines import Timelines
 from .trace_events import trace_events
@@ -29,6 +29,7 @@ _CARD_CATEGORIES = frozenset(("kernel", "gpu_memcpy", "gpu_memset", "hpu_op", "h
 # Distinct names that are counted; those that come later are not.
 _MOST_NAMES = 4096
 _SHOWN = 5
+_LONGEST = 1e9
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,29 @@ class TraceSummary:
     events: int
     top: tuple[tuple[str, float], ...] = ()
     top_moves: tuple[tuple[str, float], ...] = ()
+
+
+def summary_of(data: Mapping[str, Any]) -> TraceSummary:
+    """From plain values, as another node tells them. Raises KeyError, TypeError or ValueError for what is none."""
+    seconds = {name: _seconds(data[name]) for name in ("seconds", "data", "communication", "moved", "computed", "gap")}
+    pairs = {
+        name: tuple((shown(str(pair[0])), _seconds(pair[1])) for pair in data.get(name, ())[:_SHOWN])
+        for name in ("top", "top_moves")
+    }
+    steps = min(max(0, int(data["steps"])), _MOST_NAMES)
+    return TraceSummary(steps, **seconds, has_card=bool(data["has_card"]), events=int(data["events"]), **pairs)
+
+
+def shown(name: str) -> str:
+    """A name from a trace, on one line of a screen."""
+    return "".join(letter if letter.isprintable() else "?" for letter in name[:100])
+
+
+def _seconds(value: Any) -> float:
+    seconds = float(value)
+    if not 0 <= seconds < _LONGEST:
+        raise ValueError(f"{seconds} is not a number of seconds")
+    return seconds
 
 
 def summarize(path: str) -> TraceSummary:
@@ -118,7 +142,7 @@ class _Reading:
         )
 
     def _longest(self, wanted: re.Pattern[str]) -> tuple[tuple[str, float], ...]:
-        found = ((name, spent / 1e6) for name, spent in self._totals.most_common() if wanted.search(name))
+        found = ((shown(name), spent / 1e6) for name, spent in self._totals.most_common() if wanted.search(name))
         return tuple(pair for pair, _place in zip(found, range(_SHOWN)))
 
 

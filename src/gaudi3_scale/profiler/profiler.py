@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import sys
 import tempfile
@@ -76,6 +77,7 @@ class GaudiProfiler:
         self._asks_links = links
         self._links: tuple[Link, ...] = ()
         self._written = False
+        self._saved: Optional[Path] = None
 
     def __enter__(self) -> GaudiProfiler:
         self._window = Window(
@@ -109,14 +111,13 @@ class GaudiProfiler:
 
     def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Raises GaudiError where nothing was traced, or the file cannot be written."""
-        trace = self._opened().trace
-        if trace is None:
+        if self._opened().trace is None:
             raise GaudiError(
                 "GaudiProfiler has traced no step; call step() at least schedule_wait + schedule_clocked + "
                 "schedule_warmup + 1 times inside of its with block."
             )
         try:
-            export(trace, Path(path))
+            shutil.copyfile(self._trace_file(), path)
         except OSError as error:
             raise GaudiError(f"{path}: {error.strerror}; name a file that this user can write.") from error
 
@@ -154,10 +155,15 @@ class GaudiProfiler:
     def _own_trace(self) -> dict[int, TraceSummary]:
         if self._opened().trace is None:
             return {}
-        with tempfile.TemporaryDirectory() as directory:
-            path = Path(directory, "trace.json")
-            self.export_chrome_trace(path)
-            return {self._ranks.rank: summarize(str(path))}
+        return {self._ranks.rank: summarize(str(self._trace_file()))}
+
+    def _trace_file(self) -> Path:
+        """PyTorch gives a trace out once. Raises OSError."""
+        if self._saved is None:
+            self._temporary = tempfile.TemporaryDirectory(prefix="gaudi3-scale-profile-")
+            self._saved = Path(self._temporary.name, trace_name(self._ranks.rank))
+            export(self._opened().trace, self._saved)
+        return self._saved
 
     def _opened(self) -> Window:
         if self._window is None:
@@ -174,6 +180,7 @@ class GaudiProfiler:
             self._directory.mkdir(parents=True, exist_ok=True)
             if trace is not None:
                 export(trace, self._directory / trace_name(rank))
+                self._saved = self._directory / trace_name(rank)
             path = self._directory / record_name(rank)
             new = path.with_name(f".{path.name}")
             new.write_text(json.dumps(as_data(self.record())) + "\n", encoding="ascii")
@@ -185,7 +192,7 @@ class GaudiProfiler:
 def traced_activities(asked: Sequence[str], device: torch.device) -> list[ProfilerActivity]:
     """Of those asked for, the ones that this process can have: a card's only where it computes on one."""
     names = {"cpu": "CPU", "hpu": "HPU", "cuda": "CUDA"}
-    wanted = [names[name] for name in asked if name == "cpu" or name == device.type]
+    wanted = dict.fromkeys(names[name] for name in asked if name in ("cpu", device.type))
     return [getattr(ProfilerActivity, name) for name in wanted if hasattr(ProfilerActivity, name)]
 
 
