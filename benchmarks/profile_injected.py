@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import queue
 import socket
 import threading
 import time
@@ -95,7 +96,7 @@ def train(faults: Faults, directory: Path) -> dict[str, float]:
     ranks = [context.Process(target=_rank, args=(rank, port, faults, directory, answers)) for rank in range(RANKS)]
     for rank in ranks:
         rank.start()
-    found = [answers.get(timeout=300) for _rank in ranks]
+    found = _answers(answers, ranks)
     for rank in ranks:
         rank.join()
     seconds = sum(one["seconds"] for one in found) / RANKS
@@ -106,6 +107,20 @@ def train(faults: Faults, directory: Path) -> dict[str, float]:
     if "slow link" in causes:
         causes["slow link"] = faults.exchange * (1 - 1 / faults.link_factor) / seconds
     return causes
+
+
+def _answers(answers: Any, ranks: list[Any]) -> list[dict[str, float]]:
+    """Of each rank. RuntimeError where one has failed."""
+    found: list[dict[str, float]] = []
+    while len(found) < RANKS:
+        try:
+            found.append(answers.get(timeout=2))
+        except queue.Empty:
+            if any(rank.exitcode not in (None, 0) for rank in ranks):
+                for rank in ranks:
+                    rank.kill()
+                raise RuntimeError("a rank has failed; its traceback is above") from None
+    return found
 
 
 def _rank(rank: int, port: int, faults: Faults, directory: Path, answers: Any) -> None:
@@ -197,6 +212,13 @@ def _exchange(delay: float, bucket: Any) -> torch.futures.Future[torch.Tensor]:
 
     threading.Thread(target=arrive, daemon=True).start()
     return future
+
+
+# DDP compares them with its own, and they are texts here.
+_exchange.__annotations__ = {
+    "bucket": torch.distributed.GradBucket,
+    "return": torch.futures.Future[torch.Tensor],
+}
 
 
 def _throttle_links(rank: int, faults: Faults) -> None:
