@@ -26,7 +26,7 @@ from gaudi3_scale.profiler.profiler import GaudiProfiler
 
 RANKS, NODES, SLOW_RANK, SLOW_NODE = 4, ("n0", "n1"), 1, "n1"
 # What a sound network takes for an exchange, and for what the links are timed with between two nodes.
-NETWORK, LINK = 0.004, 0.010
+NETWORK, LINK = 0.002, 0.010
 LINK_FACTOR = 3.5
 BEFORE, CLOCKED = 5, 20
 
@@ -85,7 +85,7 @@ class _Batches(torch.utils.data.IterableDataset[torch.Tensor]):
         while True:
             if "data" in self._faults.seconds:
                 self._faults.sleep("data")
-            yield torch.ones(64, 512)
+            yield torch.ones(2048, 256)
 
 
 def train(faults: Faults, directory: Path) -> dict[str, float]:
@@ -150,7 +150,7 @@ def _rank(rank: int, port: int, faults: Faults, directory: Path, answers: Any) -
 
 def _loop(rank: int, faults: Faults, profiler: GaudiProfiler) -> float:
     """Seconds a clocked step."""
-    layers = [layer for _number in range(4) for layer in (torch.nn.Linear(512, 512), torch.nn.GELU())]
+    layers = [layer for _number in range(4) for layer in (torch.nn.Linear(256, 256), torch.nn.GELU())]
     model = DistributedDataParallel(torch.nn.Sequential(*layers))
     model.register_comm_hook(faults.exchange, _exchange)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)

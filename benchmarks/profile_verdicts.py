@@ -57,13 +57,13 @@ def draw(runs: int, seed: int) -> list[tuple[str, ...]]:
 
 def run_once(causes: Sequence[str], choice: random.Random) -> Outcome:
     # Imported here: the ranks are forked from a process in which nothing else runs.
-    from benchmarks.profile_injected import LINK_FACTOR, Faults, train
+    from benchmarks.profile_injected import LINK_FACTOR, NETWORK, Faults, train
     from gaudi3_scale.core._profile.directory import read_records, read_traces
     from gaudi3_scale.core._profile.verdict import judge
 
     seconds = {cause: choice.uniform(*SECONDS) for cause in causes}
     if "slow link" in seconds:
-        seconds["slow link"] = 3 * LINK_FACTOR if len(causes) == 1 or "communication" not in causes else LINK_FACTOR
+        seconds["slow link"] = LINK_FACTOR if "communication" in causes else seconds["slow link"] / NETWORK
     faults = Faults(seconds, choice.choice(("forward", "backward")))
     with tempfile.TemporaryDirectory() as directory:
         injected = train(faults, Path(directory))
