@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Callable, Iterator, Mapping
 
 import torch
+import torch._dynamo
 import torch.distributed
 from torch.nn.parallel import DistributedDataParallel
 
@@ -154,6 +155,8 @@ def _loop(rank: int, faults: Faults, profiler: GaudiProfiler) -> float:
     model = DistributedDataParallel(torch.nn.Sequential(*layers))
     model.register_comm_hook(faults.exchange, _exchange)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    # It would otherwise stop after eight, and run the rest as it is.
+    torch._dynamo.config.recompile_limit = torch._dynamo.config.accumulated_recompile_limit = 10_000
     compiled = torch.compile(lambda tensor: tensor * 2, backend=_backend(faults), dynamic=False)
     large = torch.ones(1 << 22)
     begun = ended = 0.0

@@ -51,8 +51,9 @@ def draw(runs: int, seed: int) -> list[tuple[str, ...]]:
     choice = random.Random(seed)
     pairs = choice.sample(list(itertools.combinations(CAUSES, 2)), 28)
     singles = choice.sample(CAUSES, len(CAUSES))
-    turns = {"single": itertools.cycle([(word,) for word in singles]), "pair": itertools.cycle(pairs)}
-    return [next(turns[kind]) if kind in turns else () for kind, _run in zip(itertools.cycle(KINDS), range(runs))]
+    single, pair = itertools.cycle([(word,) for word in singles]), itertools.cycle(pairs)
+    kinds = itertools.islice(itertools.cycle(KINDS), runs)
+    return [() if kind == "healthy" else next(single) if kind == "single" else next(pair) for kind in kinds]
 
 
 def run_once(causes: Sequence[str], choice: random.Random) -> Outcome:

@@ -10,7 +10,6 @@ nothing.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Mapping
 
@@ -52,13 +51,26 @@ class TraceSummary:
 
 def summary_of(data: Mapping[str, Any]) -> TraceSummary:
     """From plain values, as another node tells them. Raises KeyError, TypeError or ValueError for what is none."""
-    seconds = {name: _seconds(data[name]) for name in ("seconds", "data", "communication", "moved", "computed", "gap")}
-    pairs = {
-        name: tuple((shown(str(pair[0])), _seconds(pair[1])) for pair in data.get(name, ())[:_SHOWN])
-        for name in ("top", "top_moves")
-    }
-    steps = min(max(0, int(data["steps"])), _MOST_NAMES)
-    return TraceSummary(steps, **seconds, has_card=bool(data["has_card"]), events=int(data["events"]), **pairs)
+    seconds, waited, communication, moved, computed, gap = (
+        _seconds(data[name]) for name in ("seconds", "data", "communication", "moved", "computed", "gap")
+    )
+    return TraceSummary(
+        steps=min(max(0, int(data["steps"])), _MOST_NAMES),
+        seconds=seconds,
+        data=waited,
+        communication=communication,
+        moved=moved,
+        computed=computed,
+        gap=gap,
+        has_card=bool(data["has_card"]),
+        events=int(data["events"]),
+        top=_pairs(data.get("top", ())),
+        top_moves=_pairs(data.get("top_moves", ())),
+    )
+
+
+def _pairs(data: Any) -> tuple[tuple[str, float], ...]:
+    return tuple((shown(str(pair[0])), _seconds(pair[1])) for pair in data[:_SHOWN])
 
 
 def shown(name: str) -> str:
@@ -86,7 +98,7 @@ class _Reading:
     def __init__(self) -> None:
         self._lines = Timelines(_NAMES)
         self._kinds: dict[tuple[str, str], tuple[str, ...]] = {}
-        self._totals: Counter[str] = Counter()
+        self._totals: dict[str, float] = {}
         self._steps: set[str] = set()
         self._events = 0
         self._step_start = self._start = float("inf")
@@ -112,7 +124,7 @@ class _Reading:
         if kinds:
             self._start, self._end = min(self._start, start), max(self._end, end)
             if name in self._totals or len(self._totals) < _MOST_NAMES:
-                self._totals[name] += duration
+                self._totals[name] = self._totals.get(name, 0.0) + duration
 
     def summary(self) -> TraceSummary:
         start, end = (self._step_start, self._step_end) if self._steps else (self._start, self._end)
@@ -142,7 +154,8 @@ class _Reading:
         )
 
     def _longest(self, wanted: re.Pattern[str]) -> tuple[tuple[str, float], ...]:
-        found = ((shown(name), spent / 1e6) for name, spent in self._totals.most_common() if wanted.search(name))
+        longest = sorted(self._totals.items(), key=lambda pair: -pair[1])
+        found = ((shown(name), spent / 1e6) for name, spent in longest if wanted.search(name))
         return tuple(pair for pair, _place in zip(found, range(_SHOWN)))
 
 

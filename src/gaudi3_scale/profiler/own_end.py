@@ -81,6 +81,5 @@ def _event_maker(device: torch.device) -> Callable[[], Any] | None:
 
 
 def _between(own: Any, end: Any) -> float:
-    if isinstance(own, float):
-        return max(0.0, end - own)
-    return max(0.0, own.elapsed_time(end) / 1e3)
+    waited: float = end - own if isinstance(own, float) else own.elapsed_time(end) / 1e3
+    return max(0.0, waited)
