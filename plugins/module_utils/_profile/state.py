@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-import os
+from pathlib import Path
 from typing import Any, Mapping
 
 from .._errors import GaudiError
@@ -23,8 +23,8 @@ def read_profile(paths: JobPaths, directory: str = "", node: str = "") -> dict[s
     job = read_json(paths.description)
     if job is None and not directory:
         raise GaudiError(f"This node knows no job {paths.name}; launch it, or give directory.")
-    place = directory or os.path.join(_kept(job or {}, paths), FOLDER)  # noqa: PTH118
-    if not os.path.isdir(place):  # noqa: PTH112
+    place = directory or f"{_kept(job or {}, paths)}/{FOLDER}"
+    if not Path(place).is_dir():
         raise GaudiError(
             f"The job {paths.name} has no profile in {place} on this node; launch it with --profile in "
             "gaudi_training_arguments, and wait for the last step of its window."
