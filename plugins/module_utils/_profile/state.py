@@ -25,13 +25,13 @@ def read_profile(paths: JobPaths, directory: str = "", node: str = "") -> dict[s
         raise GaudiError(f"This node knows no job {paths.name}; launch it, or give directory.")
     kept = directory or _kept(job or {}, paths)
     place = directory or f"{kept}/{FOLDER}"
-    if not Path(place).is_dir():
-        raise GaudiError(
-            f"The job {paths.name} has no profile in {place} on this node; launch it with --profile in "
-            "gaudi_training_arguments, and wait for the last step of its window."
-        )
     # Of the directory above: the folder itself may be a link that the account has made.
     with acting_as_owner(kept):
+        if not Path(place).is_dir():
+            raise GaudiError(
+                f"The job {paths.name} has no profile in {place} on this node; launch it with --profile in "
+                "gaudi_training_arguments, and wait for the last step of its window."
+            )
         records = _of_node(read_records(place), node)
         traces, wrong = read_traces(place, records)
     return {

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -80,6 +81,8 @@ class GaudiProfiler:
         self._saved: Optional[Path] = None
 
     def __enter__(self) -> GaudiProfiler:
+        if self._directory is not None and self._ranks.local_rank == 0:
+            _clear(self._directory)
         self._window = Window(
             self._plan,
             self._device,
@@ -187,6 +190,14 @@ class GaudiProfiler:
             new.replace(path)
         except OSError as error:
             sys.stderr.write(f"{self._directory}: the profile cannot be written ({error.strerror or error}).\n")
+
+
+def _clear(directory: Path) -> None:
+    """Of an earlier profile, which may be of more ranks. All ranks have steps to pass together before one writes."""
+    for pattern in ("profile-rank-*.json", "trace-rank-*.json"):
+        for path in directory.glob(pattern):
+            with contextlib.suppress(OSError):
+                path.unlink()
 
 
 def traced_activities(asked: Sequence[str], device: torch.device) -> list[ProfilerActivity]:

@@ -190,6 +190,13 @@ def test_a_card_that_is_switched_off_in_traces_is_refused(monkeypatch):
     GaudiProfiler(["cpu"], device=CPU)
 
 
+def test_an_earlier_profile_of_more_ranks_is_not_mixed_in(tmp_path):
+    for name in ("profile-rank-7.json", "trace-rank-7.json", "kept.json"):
+        (tmp_path / name).write_text("{}")
+    loop(GaudiProfiler((), schedule_clocked=2, directory=tmp_path, device=CPU), 8)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept.json", "profile-rank-0.json"]
+
+
 def test_a_full_disk_costs_the_profile_and_not_the_training(tmp_path, capsys):
     (tmp_path / "file").write_text("")
     loop(GaudiProfiler(device=CPU, directory=tmp_path / "file"), 6)
