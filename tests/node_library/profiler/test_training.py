@@ -89,7 +89,5 @@ def test_ranks_that_cannot_be_traced_are_one_sentence(asked, world, said):
 def test_a_disk_without_room_is_refused_before_the_first_step(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=300 << 20))
     require_room_for_traces(tmp_path / "not" / "yet", 1)
-    with pytest.raises(
-        GaudiError, match=r"has 300 MiB left and 2 trace\(s\) may take 528 MiB; make room"
-    ):
+    with pytest.raises(GaudiError, match=r"has 300 MiB left and 2 trace\(s\) may take 528 MiB; make room"):
         require_room_for_traces(tmp_path / "not" / "yet", 2)
