@@ -114,7 +114,7 @@ class GaudiProfiler:
 
     def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Raises GaudiError where nothing was traced, or the file cannot be written."""
-        if self._opened().trace is None:
+        if self._opened().traced is None:
             raise GaudiError(
                 "GaudiProfiler has traced no step; call step() at least schedule_wait + schedule_clocked + "
                 "schedule_warmup + 1 times inside of its with block."
@@ -128,7 +128,7 @@ class GaudiProfiler:
         """What this rank has measured."""
         window = self._opened()
         memory = device_memory(self._device)
-        trace = trace_name(self._ranks.rank) if self._directory and window.trace is not None else ""
+        trace = trace_name(self._ranks.rank) if self._directory and window.traced is not None else ""
         return RankRecord(
             rank=self._ranks.rank,
             world_size=self._ranks.world_size,
@@ -156,7 +156,7 @@ class GaudiProfiler:
         sys.stdout.write("\n".join([*parts_lines(self.record()), *verdict_lines(self.verdict())]) + "\n")
 
     def _own_trace(self) -> dict[int, TraceSummary]:
-        if self._opened().trace is None:
+        if self._opened().traced is None:
             return {}
         return {self._ranks.rank: summarize(str(self._trace_file()))}
 
@@ -165,7 +165,7 @@ class GaudiProfiler:
         if self._saved is None:
             self._temporary = tempfile.TemporaryDirectory(prefix="gaudi3-scale-profile-")
             self._saved = Path(self._temporary.name, trace_name(self._ranks.rank))
-            export(self._opened().trace, self._saved)
+            export(self._opened().traced, self._saved)
         return self._saved
 
     def _opened(self) -> Window:
@@ -178,7 +178,7 @@ class GaudiProfiler:
         if self._directory is None or self._written:
             return
         self._written = True
-        trace, rank = self._opened().trace, self._ranks.rank
+        trace, rank = self._opened().traced, self._ranks.rank
         try:
             self._directory.mkdir(parents=True, exist_ok=True)
             if trace is not None:

@@ -53,7 +53,7 @@ class Window:
     ) -> None:
         self.steps: list[Step] = []
         self.stalled = 0.0
-        self.trace: Optional[Any] = None
+        self._trace: Optional[Any] = None
         self._plan = plan
         self._device = device
         self._activities = list(activities)
@@ -67,6 +67,11 @@ class Window:
     @property
     def done(self) -> bool:
         return self._passed >= self._plan.end
+
+    @property
+    def traced(self) -> Optional[Any]:
+        """PyTorch's profiler, where it has seen a step behind its own warm-up."""
+        return self._trace if sum(step.traced for step in self.steps) > self._plan.warmup else None
 
     @property
     def tracing(self) -> bool:
@@ -107,9 +112,9 @@ class Window:
 
     def _start_tracing(self) -> None:
         plan = schedule(wait=0, warmup=self._plan.warmup, active=self._plan.active, repeat=1)
-        self.trace = profile(activities=self._activities, schedule=plan, profile_memory=self._memory, acc_events=True)
-        self.trace.start()
-        self._open.callback(self.trace.stop)
+        self._trace = profile(activities=self._activities, schedule=plan, profile_memory=self._memory, acc_events=True)
+        self._trace.start()
+        self._open.callback(self._trace.stop)
 
     def _end_of_step(self, parts: StepParts) -> None:
         begun = time.perf_counter()
@@ -120,8 +125,8 @@ class Window:
         self.stalled += self._counters.stalled()
         number = self._first_step + self._passed
         self.steps.append(parts.end(number, self._own_end.knows, drain, self.tracing))
-        if self.tracing and self.trace is not None and self._passed + 1 < self._plan.end:
-            self.trace.step()
+        if self.tracing and self._trace is not None and self._passed + 1 < self._plan.end:
+            self._trace.step()
 
 
 def export(trace: Any, path: Path) -> None:
