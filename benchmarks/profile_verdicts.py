@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Sequence
 
 CAUSES = ("data", "host", "compile", "communication", "memory", "slow rank", "slow node", "slow link")
-SECONDS = (0.04, 0.08)
+SECONDS = (0.12, 0.24)
 # Of eight runs one has a single cause, four have two, and three have none, until all kinds had their turn.
 KINDS = ("single", "pair", "healthy", "pair", "single", "pair", "healthy", "pair")
 

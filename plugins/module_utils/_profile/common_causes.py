@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Mapping, Optional, Sequence
 
 from .records import RankRecord
-from .rules import BUSY_CARD, COMMUNICATION, COMPILE, DATA, HOST, MEMORY
+from .rules import BUSY_CARD, COMMUNICATION, COMPILE, DATA, HOST, MEMORY, TRACED_EVENT
 from .side_by_side import Measured, typical
 from .stragglers import Behind
 from .trace_summary import TraceSummary
@@ -81,13 +81,14 @@ def _inside(
     summary = traces[rank]
     traced = [step for step in record.steps if step.traced][-summary.steps :]
     mine = next(means for means in measured.ranks if means.rank == rank)
-    step = summary.seconds / summary.steps
-    # What tracing itself takes lies between the operations, and so does compiling.
-    own = step - summary.communication / summary.steps
-    overhead = max(0.0, own - mine.busy)
+    # What tracing itself takes lies between the operations, and so does compiling; the rest of the step is as slow as
+    # the machine was in just those steps.
+    own = (summary.seconds - summary.communication) / summary.steps
+    overhead = min(max(0.0, own - mine.busy), TRACED_EVENT * summary.events / summary.steps)
     compiled = fmean(one.parts.get("compile", 0.0) for one in traced) if traced else 0.0
-    gap = max(0.0, summary.gap / summary.steps - overhead - compiled)
-    moved = summary.moved / summary.steps
+    pace = mine.busy / (own - overhead) if own > overhead else 0.0
+    gap = max(0.0, summary.gap / summary.steps - overhead - compiled) * pace
+    moved = summary.moved / summary.steps * pace
     # A slow rank's excess is in its gaps first: all that is known of it is the part of the step.
     excess = by_rank[rank]
     return _Inside(rank, max(0.0, gap - excess), max(0.0, moved - max(0.0, excess - gap)), summary.top_moves[:2])
