@@ -1,0 +1,74 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""How long a large trace takes to be summarized, and how much memory: ``python -m benchmarks.profile_trace``.
+
+A real trace of a small training is repeated, one step behind the other, until it is as large as asked for. The summary
+is made by ``gaudi3_scale profile --trace`` in a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import torch
+
+from gaudi3_scale.profiler.profiler import GaudiProfiler
+
+_TIME = re.compile(r'"ts": (\d+\.\d+)')
+_STEP = re.compile(r"ProfilerStep#\d+")
+
+
+def small_trace(path: Path) -> None:
+    """Three steps."""
+    model = torch.nn.Linear(64, 64)
+    optimizer = torch.optim.AdamW(model.parameters())
+    profiler = GaudiProfiler(device=torch.device("cpu"))
+    with profiler:
+        for batch in torch.utils.data.DataLoader(torch.ones(100, 64), batch_size=8):
+            model(batch).sum().backward()
+            optimizer.step()
+            profiler.step()
+    profiler.export_chrome_trace(path)
+
+
+def repeated(small: Path, large: Path, size: int) -> None:
+    text = small.read_text()
+    head, found, rest = text.partition('"traceEvents": [')
+    events = rest.rpartition("]")[0].strip()
+    with large.open("w") as out:
+        out.write(head + found)
+        number = 0
+        while out.tell() < size:
+            shift = number * 20_000.0
+            moved = _TIME.sub(lambda match, shift=shift: f'"ts": {float(match[1]) + shift:.3f}', events)
+            out.write((",\n" if number else "") + _STEP.sub(f"ProfilerStep#{number}", moved))
+            number += 1
+        out.write("]}\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--gibibytes", type=float, default=1.0)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        small, large = Path(directory, "small.json"), Path(directory, "large.json")
+        small_trace(small)
+        repeated(small, large, int(given.gibibytes * (1 << 30)))
+        begun = time.perf_counter()
+        command = [sys.executable, "-m", "gaudi3_scale", "profile", "--json", "--trace", str(large)]
+        said = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        seconds, size = time.perf_counter() - begun, large.stat().st_size
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
+    print(json.dumps({"bytes": size, "events": said["events"], "seconds": round(seconds, 1), "peak_mib": peak}))
+
+
+if __name__ == "__main__":
+    main()
