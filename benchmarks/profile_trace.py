@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import resource
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,14 @@ import torch
 
 from gaudi3_scale.profiler.profiler import GaudiProfiler
 
+# The command, and then the most memory that its process had: what wait() tells includes the one that it was forked from.
+COMMAND = """
+import sys
+from gaudi3_scale.__main__ import main
+status = main()
+sys.stderr.write(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")))
+raise SystemExit(status)
+"""
 _TIME = re.compile(r'"ts": (\d+\.\d+)')
 _STEP = re.compile(r"ProfilerStep#\d+")
 
@@ -63,11 +70,11 @@ def main() -> None:
         small_trace(small)
         repeated(small, large, int(given.gibibytes * (1 << 30)))
         begun = time.perf_counter()
-        command = [sys.executable, "-m", "gaudi3_scale", "profile", "--json", "--trace", str(large)]
-        said = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        command = [sys.executable, "-c", COMMAND, "profile", "--json", "--trace", str(large)]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
         seconds, size = time.perf_counter() - begun, large.stat().st_size
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
-    print(json.dumps({"bytes": size, "events": said["events"], "seconds": round(seconds, 1), "peak_mib": peak}))
+    peak, events = int(done.stderr.split()[1]) // 1024, json.loads(done.stdout)["events"]
+    print(json.dumps({"bytes": size, "events": events, "seconds": round(seconds, 1), "peak_mib": peak}))
 
 
 if __name__ == "__main__":
