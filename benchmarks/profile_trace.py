@@ -21,7 +21,7 @@ import torch
 
 from gaudi3_scale.profiler.profiler import GaudiProfiler
 
-# The command, and then the most memory that its process had: what wait() tells includes the one that it was forked from.
+# The command, and then the most memory of its process: what wait() tells includes the one that it was forked from.
 COMMAND = """
 import sys
 from gaudi3_scale.__main__ import main
