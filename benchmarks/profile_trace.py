@@ -39,11 +39,15 @@ def small_trace(path: Path) -> None:
     optimizer = torch.optim.AdamW(model.parameters())
     profiler = GaudiProfiler(device=torch.device("cpu"))
     with profiler:
-        for batch in torch.utils.data.DataLoader(torch.ones(100, 64), batch_size=8):
-            model(batch).sum().backward()
+        while not profiler.done:
+            model(torch.ones(8, 64)).sum().backward()
             optimizer.step()
             profiler.step()
     profiler.export_chrome_trace(path)
+
+
+def later(events: str, microseconds: float) -> str:
+    return _TIME.sub(lambda match: f'"ts": {float(match[1]) + microseconds:.3f}', events)
 
 
 def repeated(small: Path, large: Path, size: int) -> None:
@@ -54,9 +58,8 @@ def repeated(small: Path, large: Path, size: int) -> None:
         out.write(head + found)
         number = 0
         while out.tell() < size:
-            shift = number * 20_000.0
-            moved = _TIME.sub(lambda match, shift=shift: f'"ts": {float(match[1]) + shift:.3f}', events)
-            out.write((",\n" if number else "") + _STEP.sub(f"ProfilerStep#{number}", moved))
+            moved = _STEP.sub(f"ProfilerStep#{number}", later(events, number * 20_000.0))
+            out.write((",\n" if number else "") + moved)
             number += 1
         out.write("]}\n")
 
