@@ -83,11 +83,14 @@ def _inside(
     mine = next(means for means in measured.ranks if means.rank == rank)
     # What tracing itself takes lies between the operations, and so does compiling; the rest of the step is as slow as
     # the machine was in just those steps.
-    own = (summary.seconds - summary.communication) / summary.steps
+    # The clock knows of waits that have no row in the trace.
+    seen = summary.communication / summary.steps
+    waited = max(seen, fmean(one.waited for one in traced)) if traced else seen
+    own = max(0.0, summary.seconds / summary.steps - waited)
     overhead = min(max(0.0, own - mine.busy), TRACED_EVENT * summary.events / summary.steps)
     compiled = fmean(one.parts.get("compile", 0.0) for one in traced) if traced else 0.0
     pace = mine.busy / (own - overhead) if own > overhead else 0.0
-    gap = max(0.0, summary.gap / summary.steps - overhead - compiled) * pace
+    gap = max(0.0, summary.gap / summary.steps - (waited - seen) - overhead - compiled) * pace
     moved = summary.moved / summary.steps * pace
     # A slow rank's excess is in its gaps first: all that is known of it is the part of the step.
     excess = by_rank[rank]
