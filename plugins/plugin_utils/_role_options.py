@@ -41,6 +41,7 @@ FURTHER_RESULTS: Mapping[str, Collection[str]] = {
     "gaudi_storage": ("gaudi_storage_measure_result",),
     "gaudi_slurm": ("gaudi_slurm_node_result",),
     "gaudi_flags": ("gaudi_flags_explain_result",),
+    "gaudi_training": ("gaudi_training_profile_result",),
     "gaudi_verify": ("gaudi_verify_all_reduce_result",),
 }
 # What AWX hands to the next job of a workflow: one name for each kind of report. A contract test holds it against roles
@@ -63,6 +64,7 @@ OUTCOMES = frozenset(
         "plan_fabric",
         "plan_upgrade",
         "probe_batch_size",
+        "profile_training",
         "qualify_nodes",
         "report_cost",
         "show_fleet",

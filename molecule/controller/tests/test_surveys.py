@@ -80,6 +80,7 @@ QUICK_LAYERS = ("preflight", "flags", "benchmark_fabric")
 # tests/unit/plugins/action/test_kubernetes_manifests.py.
 ELSEWHERE = {
     *("build_image", "configure_slurm", "measure_serving", "publish_model", "render_kubernetes", "report_cost"),
+    "profile_training",
     *("roll_serving", "serve_model", "serving"),
 }
 IN_ORDER = (*LAYERS, *LOOKS, *ACTIONS, *LONG)

@@ -52,8 +52,8 @@ NOT_MEASURED = (
     ),
     NotMeasured(
         ("Profile with PyTorch Profiler",),
-        "No playbook records a profile yet.",
-        "the item step_parts, and torch.profiler in your program",
+        "A profile is of a few steps of a job, not of the cluster's state.",
+        "profile_training.yml, and the item step_parts",
     ),
     NotMeasured(
         ("- **Convergence**: <50% of baseline training time",),

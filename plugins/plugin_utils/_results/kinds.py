@@ -55,6 +55,10 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.measure_stor
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.plan_fabric_kind import INFO as FABRIC
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.plan_fabric_kind import plan_fabric_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.probe_kind import PROBED, probe_kind
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.profile_training_kind import (
+    PROFILED,
+    profile_training_kind,
+)
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.qualify_nodes_kind import (
     QUALIFIED,
     qualify_nodes_kind,
@@ -239,6 +243,7 @@ KINDS = {
     "benchmark_fabric": Kind((MEASURED,), benchmark_fabric_kind),
     "plan_fabric": Kind((FABRIC,), plan_fabric_kind),
     "plan_upgrade": Kind((PLAN,), _plan_upgrade),
+    "profile_training": Kind((PROFILED,), profile_training_kind),
     "qualify_nodes": Kind((QUALIFIED,), qualify_nodes_kind),
     "report_cost": Kind((COSTED, COURSE, ENERGY), report_cost_kind),
     "report_serving_cost": Kind((SERVED_COST,), report_serving_cost_kind),

@@ -13,6 +13,7 @@ from gaudi3_scale.checkpoints.bucket_url import s3_url
 from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.elsewhere import FP8
 from gaudi3_scale.options import ArgumentParser, not_negative, not_negative_real, positive, positive_real
+from gaudi3_scale.profiler.training_options import add_profile, check_profile
 
 AUTO = "auto"
 
@@ -43,6 +44,7 @@ def parse_options(arguments: Sequence[str]) -> argparse.Namespace:
             f"--gradient-compression {options.gradient_compression}: FSDP2 exchanges gradients by itself; "
             "give --sharding ddp, or leave the compression out."
         )
+    check_profile(options)
     return options
 
 
@@ -71,6 +73,7 @@ def _parser() -> ArgumentParser:
     _add_ranks(parser.add_argument_group("ranks and memory"))
     _add_files(parser.add_argument_group("files"))
     _add_checkpoints(parser.add_argument_group("checkpoints"))
+    add_profile(parser.add_argument_group("profile"))
     return parser
 
 

@@ -27,6 +27,7 @@ from gaudi3_scale.metrics.peak_memory import device_memory, memory_use
 from gaudi3_scale.metrics.run_facts import run_facts
 from gaudi3_scale.models.sharding import FSDP2
 from gaudi3_scale.models.training_model import TrainingModel, build_model
+from gaudi3_scale.profiler.training import profile_callbacks
 from gaudi3_scale.ranks import Ranks, join, node_names, ranks_from
 from gaudi3_scale.trainer.global_batch import passes_of_step, require_one_pass
 from gaudi3_scale.trainer.language_model_task import LanguageModelTask, Reading
@@ -78,7 +79,8 @@ def run(options: argparse.Namespace, callbacks: Sequence[lightning.Callback] = (
                 nodes=nodes,
                 memory=memory_use(memory),
             )
-            _train(options, replace(made, write=write), observation, callbacks)
+            profiled = profile_callbacks(options, made.ranks, made.device, start, write, nodes)
+            _train(options, replace(made, write=write), observation, [*callbacks, *profiled])
     made.checkpoints.finish_upload()
 
 

@@ -47,6 +47,7 @@ GIVEN = {
     "benchmark_training": {},
     "plan_fabric": {"pools": [], "hosts": [], "mtu": 8000, "priorities": [], "generation": "gaudi3"},
     "plan_upgrade": {},
+    "profile_training": {"job": "llama"},
     "qualify_nodes": {},
     "probe_batch_size": {},
     "report_cost": {"job": "llama", "currency": "EUR", "node_hour": 30.0},
