@@ -25,7 +25,7 @@ from gaudi3_scale.core._profile.records import Link, RankRecord, as_data
 from gaudi3_scale.core._profile.trace_summary import TraceSummary, summarize
 from gaudi3_scale.core._profile.verdict import Verdict, judge
 from gaudi3_scale.devices import choose_device, local_device
-from gaudi3_scale.metrics.peak_memory import device_memory, peak_reader
+from gaudi3_scale.metrics.peak_memory import device_memory, memory_use
 from gaudi3_scale.profiler.links import measure_links
 from gaudi3_scale.profiler.switched_off import refuse_switched_off
 from gaudi3_scale.profiler.window import Schedule, Window, export
@@ -135,7 +135,7 @@ class GaudiProfiler:
             node=self._node,
             device=self._device.type,
             steps=tuple(window.steps),
-            memory_peak=peak_reader(memory)(),
+            memory_peak=memory_use(memory).peak(),
             memory_limit=memory.limit if memory is not None else None,
             stalled=window.stalled,
             links=self._links,
