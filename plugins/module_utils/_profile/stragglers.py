@@ -51,7 +51,7 @@ def behind(measured: Measured) -> list[Behind]:
         members = [rank for rank in measured.ranks if rank.node == node]
         found.append(_behind(SLOW_NODE, members, usual + excess, usual, measured, columns))
     for rank in slow.values():
-        # On a slow node only what a rank needs beyond its neighbours.
+        # On a slow node only what a rank needs beyond its neighbors.
         base = usual + nodes.get(rank.node, 0.0)
         if _notable(rank.busy - base, measured, SLOW_RANK):
             found.append(_behind(SLOW_RANK, [rank], rank.busy - base + usual, usual, measured, columns))
