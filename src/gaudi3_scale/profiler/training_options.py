@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 from pathlib import Path
 from typing import Mapping
@@ -48,7 +47,7 @@ def add_profile(profile: argparse._ArgumentGroup) -> None:
     )
 
 
-def check_profile(options: argparse.Namespace, environment: Mapping[str, str] = os.environ) -> None:
+def check_profile(options: argparse.Namespace, environment: Mapping[str, str]) -> None:
     """Raises GaudiError for a window that cannot be, whatever the ranks and the checkpoint are."""
     if not options.profile:
         _refuse_without_profile(options)

@@ -44,7 +44,7 @@ def parse_options(arguments: Sequence[str]) -> argparse.Namespace:
             f"--gradient-compression {options.gradient_compression}: FSDP2 exchanges gradients by itself; "
             "give --sharding ddp, or leave the compression out."
         )
-    check_profile(options)
+    check_profile(options, os.environ)
     return options
 
 
