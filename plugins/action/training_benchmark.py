@@ -75,7 +75,7 @@ class ActionModule(NodeModule):
             raise
         except Exception as error:
             # Nodes say what they like, and a connection may end in any way.
-            return failed(error)
+            return self._in_role_words(failed(error))
         return {"changed": False, **literals(found)}
 
     def _measured(
