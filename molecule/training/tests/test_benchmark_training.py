@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""A tiny training is measured on one node and on two, and kept in a history; what is no figure is refused."""
+"""A tiny training is measured on nodes, and kept in a history; what is no figure is refused."""
 
 from __future__ import annotations
 
@@ -25,21 +25,27 @@ FEW: dict[str, Any] = {
 }
 
 
-def test_one_node_and_two_are_measured_and_kept(play: Callable[..., Played], reports: Path) -> None:
-    history = reports / "history.jsonl"
-    given = {**FEW, "gaudi_benchmark_history": str(history), "gaudi_report_target": str(reports)}
-    done = play("benchmark_training", **given)
+@pytest.mark.parametrize(
+    "nodes", [pytest.param([2], id="two"), pytest.param([1, 2], id="one and two", marks=pytest.mark.long)]
+)
+def test_nodes_are_measured_and_kept(play: Callable[..., Played], reports: Path, nodes: list[int]) -> None:
+    """With the fewest nodes beside them, others have a scaling efficiency."""
+    history = reports / f"history-{len(nodes)}.jsonl"
+    own = {"gaudi_benchmark_nodes": nodes, "gaudi_benchmark_history": str(history)}
+    done = play("benchmark_training", **FEW, **own, gaudi_report_target=str(reports))
     assert done.status == "successful", done.screen
-    assert "run 4 of 4: tiny, batch 2, " in done.screen
+    runs = 2 * len(nodes)
+    assert f"run {runs} of {runs}: tiny, batch 2, " in done.screen
     kept = json.loads((reports / "benchmark_training.json").read_text(encoding="utf-8"))
-    assert [(row["nodes"], row["verdict"]) for row in kept["rows"]] == [(1, "ok"), (2, "ok")]
-    one, two = kept["data"]["benchmark_training"]
-    assert (len(one["rates"]), two["efficiency"]["estimate"] > 0, one["unit"]) == (2, True, "tokens_per_second")
+    assert [(row["nodes"], row["verdict"]) for row in kept["rows"]] == [(count, "ok") for count in nodes]
+    figures = kept["data"]["benchmark_training"]
+    assert [(len(one["rates"]), one["unit"]) for one in figures] == [(2, "tokens_per_second")] * len(nodes)
+    assert [bool(one["efficiency"]) for one in figures] == [False, *[True] * (len(nodes) - 1)]
     lines = [json.loads(line) for line in history.read_text(encoding="utf-8").splitlines()]
-    assert [line["key"]["hosts"] for line in lines] == [["node1"], ["node1", "node2"]]
+    assert [line["key"]["hosts"] for line in lines] == [["node1", "node2"][:count] for count in nodes]
     assert all(line["key"]["driver"] and line["key"]["firmware"] and line["key"]["versions"]["torch"] for line in lines)
     page = (reports / "benchmark_training.html").read_text(encoding="utf-8")
-    assert "No step in the history" in page and "Scaling efficiency" in page
+    assert "No step in the history" in page and ("Scaling efficiency" in page) == (len(nodes) > 1)
 
 
 @pytest.mark.parametrize(
