@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gaudi3_scale.elsewhere import refuse
+from gaudi3_scale.elsewhere import missing
 
 
 def __getattr__(name: str) -> Any:
     """Told to whoever imports the name."""
-    refuse(name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise missing(__name__, name)

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from gaudi3_scale.devices import hpu_module
-from gaudi3_scale.elsewhere import refuse
+from gaudi3_scale.elsewhere import missing
 
 
 class DeviceMemory(ABC):
@@ -84,5 +84,4 @@ class CudaMemory(DeviceMemory):
 
 def __getattr__(name: str) -> Any:
     """Told to whoever imports what guides to Gaudi have in a module of this name."""
-    refuse(name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise missing(__name__, name)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from gaudi3_scale.elsewhere import refuse
+from gaudi3_scale.elsewhere import missing
 
 OURS = "GaudiMixedPrecision"
 
@@ -16,5 +16,4 @@ def __getattr__(name: str) -> Any:
     """The one class, or what does instead of another."""
     if name == OURS:
         return getattr(importlib.import_module("gaudi3_scale"), OURS)
-    refuse(name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise missing(__name__, name)

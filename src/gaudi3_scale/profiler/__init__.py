@@ -7,12 +7,11 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from gaudi3_scale.elsewhere import refuse
+from gaudi3_scale.elsewhere import missing
 
 
 def __getattr__(name: str) -> Any:
     """Imported at the first use: the command does without PyTorch."""
     if name == "GaudiProfiler":
         return importlib.import_module(f"{__name__}.profiler").GaudiProfiler
-    refuse(name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise missing(__name__, name)
