@@ -137,6 +137,7 @@ where.write_text(json.dumps(sys.argv[1:]))
 """
 
 
+@pytest.mark.in_turn
 def test_a_launch_with_nothing_but_a_survey_s_answers_runs_the_program_with_its_words(
     tmp_path: Path, nodes: dict[str, Host]
 ) -> None:

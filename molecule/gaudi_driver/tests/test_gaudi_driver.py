@@ -94,6 +94,7 @@ def test_the_module_of_cards_says_what_the_driver_knows(host: Host) -> None:
     assert all(card["energy_mj"] > 0 for card in said["cards"])
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize(
     ("name", "reason", "energies"),  # How many cards may have told their energy: one that fails ends the later ones'.
     named_rows(

@@ -58,6 +58,7 @@ def login(connections: dict[str, dict[str, str]], addresses: dict[str, str], kno
     return {**common, "ansible_ssh_common_args": common["ansible_ssh_common_args"].replace(found[1], str(known))}
 
 
+@pytest.mark.in_turn
 @with_provider
 def test_site_ends_on_what_terraform_s_outputs_name(applied: Path, operator: Operator) -> None:
     inventory = operator.home / "terraform"

@@ -84,6 +84,7 @@ def test_slurm_counts_the_cards_that_each_node_has_and_a_job_gets_some(site: Hos
     assert site.run("cd /tmp && srun --nodelist=node2 --gres=hpu:9 true").rc != 0
 
 
+@pytest.mark.in_turn
 def test_a_node_that_loses_a_card_takes_itself_out_and_the_other_one_stays(site: Host, nodes: dict[str, Host]) -> None:
     assert nodes["node2"].run(f"{CHECK} --no-drain").rc == 0
     with fault("node2", "missing_card=3"):
@@ -102,6 +103,7 @@ def test_a_node_that_loses_a_card_takes_itself_out_and_the_other_one_stays(site:
     assert "DRAIN" not in shown(site, "node2")
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("names", [["node1"], pytest.param(["DEFAULT", "ALL"], marks=pytest.mark.long)])
 def test_a_node_that_calls_itself_as_another_one_writes_no_line(
     site: Host, nodes: dict[str, Host], tmp_path: Path, names: list[str]

@@ -22,6 +22,9 @@ from tests.slurm_gres import wait_for_files
 
 from .daemons import restart
 
+# Each builds on the one before.
+pytestmark = pytest.mark.in_turn("site")
+
 HOME, CHECK = "/opt/slurm", "/etc/gaudi3_scale/slurm_health_check"
 KERNEL = "/var/lib/gaudi_simulator/kernel"
 CLIENTS = ("sinfo", "squeue", "scontrol", "sbatch", "srun", "scancel", "sacct")

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from testinfra.host import Host
 
 VENV = "/opt/gaudi3_scale/venv/bin"
@@ -18,6 +19,7 @@ def as_job(node: Host, command: str) -> tuple[int, str, str]:
     return ended.rc, ended.stdout, ended.stderr
 
 
+@pytest.mark.in_turn
 def test_what_fits_is_told_by_part_and_what_does_not_is_refused(nodes: dict[str, Host]) -> None:
     node = next(iter(nodes.values()))
     status, said, _errors = as_job(node, "gaudi3_scale estimate --json --batch-size 8 --cards 2")
@@ -31,6 +33,7 @@ def test_what_fits_is_told_by_part_and_what_does_not_is_refused(nodes: dict[str,
     assert "take 16 bytes each, 1,152.4 GiB, 144.1 GiB on each of 8 cards with fsdp2; a card has 128.0 GiB" in errors
 
 
+@pytest.mark.in_turn
 def test_the_trainer_refuses_before_it_makes_anything(nodes: dict[str, Host]) -> None:
     node = next(iter(nodes.values()))
     job = "--device cpu --max-steps 1 --text /usr/share/common-licenses --checkpoint-every 0"

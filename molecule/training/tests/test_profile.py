@@ -85,6 +85,7 @@ def test_the_slow_rank_of_a_job_is_named_over_both_nodes(
     assert said.stdout.startswith("Not enough seen: 1 of 2 ranks have a profile; gather those of all nodes.")
 
 
+@pytest.mark.in_turn
 def test_the_trainer_profiles_itself(play: Callable[..., Played], tmp_path: Path) -> None:
     launched = play(
         "launch_training",

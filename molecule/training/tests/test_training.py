@@ -141,6 +141,7 @@ def read_audit(reports: Path) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.in_turn
 def test_the_last_checkpoint_goes_on_where_it_was(play: Callable[..., Played], reports: Path) -> None:
     arguments = [*ARGUMENTS, "--resume", CHECKPOINT]
     continued = play(
@@ -177,6 +178,7 @@ def test_a_failing_rank_is_named_and_ends_all(play: Callable[..., Played], nodes
     }
 
 
+@pytest.mark.in_turn
 def test_every_rank_can_import_the_vendor_s_bridge(play: Callable[..., Played], nodes: dict[str, Host]) -> None:
     for node in nodes.values():
         node.check_output(f"cat > /var/tmp/bridged.py <<'END'{BRIDGED}END")

@@ -19,6 +19,7 @@ def said(*rows):
     return CommandResult(0, f"a remark\ngaudi3_scale_proof {json.dumps(rows)}\n", "")
 
 
+@pytest.mark.in_turn
 def test_two_ranks_of_a_real_pytorch_add_up():
     torch = pytest.importorskip("torch")
     command = [sys.executable, "-c", proof.program("cpu")]

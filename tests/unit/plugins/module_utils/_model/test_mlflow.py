@@ -91,6 +91,7 @@ def shown(server, alias):
 
 
 @pytest.mark.skipif(MLFLOW is None, reason="no program mlflow here")
+@pytest.mark.in_turn
 def test_real_mlflow_shows_version_and_alias_whoever_moves_it(options, exported, server):
     options = replace(options, mlflow=server)
     first = converge(options, run_process, False)
