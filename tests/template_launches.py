@@ -32,6 +32,7 @@ PLAUSIBLE: Mapping[str, Any] = {
     "gaudi_upgrade_release": "1.24.1",
     "gaudi_firmware_canary": "node1",
     "gaudi_kubernetes_image": f"registry.example.org/llama@sha256:{'0' * 64}",
+    "gaudi_kubernetes_resources": "memory=690Gi, hugepages-2Mi=42000Mi",
     "gaudi_kubernetes_version": "1.34",
     "gaudi_image_code": "/srv/checkout/llm",
     "gaudi_image_host": "builder",

@@ -69,7 +69,9 @@ ROWS = dict(launches())
 
 def refusals(directory: Path, playbook: str, variables: Mapping[str, Any]) -> list[str]:
     """Of what failed, whatever is not that a node does not answer."""
-    shared = {"gaudi_report_target": str(directory / "reports")}
+    # What else the playbooks keep is in the home of who plays them.
+    record = str(directory / "quarantine.json")
+    shared = {"gaudi_report_target": str(directory / "reports"), "gaudi_quarantine_marks": record}
     nodes = {"all": {"vars": shared, "children": {"gaudi": {"hosts": {"node1": OFF, "node2": OFF}}}}}
     inventory = directory / "hosts.yml"
     inventory.write_text(yaml.safe_dump(nodes), encoding="utf-8")

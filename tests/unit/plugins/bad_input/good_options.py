@@ -49,8 +49,14 @@ KNOWN_PARTS: dict[str, Any] = {
 }
 # Suboptions of which one is needed beside those that are required.
 NEEDED_PARTS = {"cards": 1}
-# What one module calls as others do, and means otherwise.
-KNOWN_OF: dict[str, dict[str, Any]] = {"serving_proxy": {"name": "n1:job"}}
+# What one module calls as others do, and means otherwise; or has from its action plugin alone.
+KNOWN_OF: dict[str, dict[str, Any]] = {
+    "serving_proxy": {"name": "n1:job"},
+    "program_packages": {"hosts": None},
+    "job_image": {"hosts": None},
+    # What is published is the one thing, what is moved or checked the other.
+    "model_registry": {"version": "production"},
+}
 # Which engine reads the suboptions.
 READ_BY = {"mpi": "mpirun", "slurm": "slurm"}
 # Whose suboptions make a job another one than it is without any.

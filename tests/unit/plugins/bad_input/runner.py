@@ -166,10 +166,16 @@ def _is_clear(said: str, option: str, value: Any) -> bool:
     words = [
         option,
         option.rpartition(".")[2],
-        *(str(one) for one in given if isinstance(one, (str, int)) and one != ""),
+        *(shown for one in given if isinstance(one, (str, int)) and one != "" for shown in _as_shown(str(one))),
     ]
     is_reported = any(word in said for word in words) or said.startswith(_ANSIBLES)
     return is_reported and "\n" not in said and len(said) < 1000
+
+
+def _as_shown(value: str) -> tuple[str, ...]:
+    """As it is, and as a message has it that goes to a terminal: one of its lines, or all without what acts on that."""
+    lines = (line for line in value.splitlines() if line.strip())
+    return value, *lines, *("".join(one if one.isprintable() else instead for one in value) for instead in ("", " "))
 
 
 def _in_place(value: Any, place: str) -> Any:
