@@ -42,7 +42,8 @@ def inventory(cluster: dict[str, object], state: Path) -> dict[str, object]:
         "ansible_ssh_common_args": f"-o UserKnownHostsFile={state / 'known_hosts'} -o StrictHostKeyChecking=yes"
         " -o IdentitiesOnly=yes",
     }
-    return {"_meta": {"hostvars": nodes}, "gaudi": {"hosts": sorted(nodes, key=_number), "vars": {**connection, **record}}}
+    of_all = {**connection, **record}
+    return {"_meta": {"hostvars": nodes}, "gaudi": {"hosts": sorted(nodes, key=_number), "vars": of_all}}
 
 
 def _number(node: str) -> int:

@@ -29,14 +29,13 @@ from .._node.account_directory import acting_as
 from .._node.commands import Run, last_line
 from .._node.job_user import account, run_as_user
 from .._node.json_file import parse_object
+from .._node.oldest_python import OLDEST_PYTHON, OLDEST_PYTHON_NAME
 from .._node.unit_words import unexpanded
 from .confinement import confined
 from .image_store import read_image, refuse_architecture
 from .node_programs import ENTER, install
 
 LOOK_SECONDS = 120.0
-# The oldest for which our programs in the container are written.
-OLDEST_PYTHON = (3, 9)
 # Nothing of it is imported.
 LOOK = f"""
 import importlib.metadata, importlib.util, json, sys
@@ -61,7 +60,7 @@ def check_image(job: Job, paths: JobPaths, run: Run, entry: Entry) -> list[str]:
     if python < OLDEST_PYTHON:
         version = ".".join(map(str, python)) or "none"
         raise GaudiError(
-            f"image {job.image} has Python {version}, and ranks need {'.'.join(map(str, OLDEST_PYTHON))} or newer "
+            f"image {job.image} has Python {version}, and ranks need {OLDEST_PYTHON_NAME} or newer "
             "there; use an image that has it."
         )
     if found.get("torch") is not True:

@@ -16,12 +16,11 @@ from .._errors import GaudiError
 from .._host.kernel.secure_boot import SecureBoot
 from .._host.kernel.secure_boot import advice as secure_boot_advice
 from .._node.check import Check
+from .._node.oldest_python import OLDEST_PYTHON_NAME
 from .._releases.lookup import RELEASES, Release, find_release, kernel_fits, release_part, version_key
 
 # The vendor's binary packages exist for this architecture only.
 ARCHITECTURE = "x86_64"
-# The oldest Python that the modules of this collection run on.
-OLDEST_PYTHON = "3.9"
 
 
 @dataclass(frozen=True)
@@ -151,8 +150,8 @@ def _systemd(facts: HpuFacts) -> Check:
 def _python(facts: HpuFacts) -> Check:
     return Check(
         "Python",
-        version_key(facts.system.python) >= version_key(OLDEST_PYTHON),
-        f"{OLDEST_PYTHON} or newer",
+        version_key(facts.system.python) >= version_key(OLDEST_PYTHON_NAME),
+        f"{OLDEST_PYTHON_NAME} or newer",
         facts.system.python,
         "install a newer python3 and set ansible_python_interpreter to it",
     )

@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import quantity
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Kind, Made
 
 BENCHMARKED = "gaudi_benchmark_result"
 COLUMNS = (
@@ -178,3 +178,6 @@ def _section(steps: Sequence[Mapping[str, Any]], found: Mapping[str, Any]) -> di
 def _label(case: Mapping[str, Any]) -> str:
     nodes = case["nodes"]
     return f"{case['workload']}, batch {case['batch_size']}, {nodes} node{'s' if nodes > 1 else ''}"
+
+
+KIND = Kind((BENCHMARKED,), benchmark_training_kind)

@@ -12,7 +12,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiE
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import quantity, rounded, written
 from ansible_collections.gaudi3.scale.plugins.module_utils._serving.load.search import Limits, misses
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import taken
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Kind, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._serving.measured import ANSWER
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._serving.run_line import milliseconds
 
@@ -170,3 +170,6 @@ def _numbers(measured: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
     found = [result["highest_load"] for result in measured.values() if result["highest_load"] is not None]
     numbers: dict[str, float] = {"output_tokens_per_s": round(sum(best), 1)} if best else {}
     return {**numbers, **({"highest_load": sum(found)} if found else {})}
+
+
+KIND = Kind((MEASURED,), measure_serving_kind)

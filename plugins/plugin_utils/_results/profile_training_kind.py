@@ -15,7 +15,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._profile.records impo
 from ansible_collections.gaudi3.scale.plugins.module_utils._profile.trace_summary import TraceSummary, summary_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._profile.verdict import Verdict, judge
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import RefusedError, literals
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Kind, Made
 
 PROFILED = "gaudi_training_profile_result"
 COLUMNS = ("share", "cause", "evidence", "next")
@@ -119,3 +119,6 @@ def _plain(verdict: Verdict) -> Mapping[str, Any]:
             for cause in verdict.causes
         ],
     }
+
+
+KIND = Kind((PROFILED,), profile_training_kind)

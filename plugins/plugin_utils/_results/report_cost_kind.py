@@ -27,7 +27,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiE
 from ansible_collections.gaudi3.scale.plugins.module_utils._follow.history import merge
 from ansible_collections.gaudi3.scale.plugins.module_utils._follow.json_lines import mapping_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import quantity, rounded
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Kind, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.cost_rows import (
     COLUMNS,
     ENTERED,
@@ -290,3 +290,6 @@ def _notes(measured: Measured, prices: Prices, is_incomparable: bool) -> Iterato
         yield "cooling is not included; gaudi_cost_pue adds it"
     if is_incomparable:
         yield "the job reported no tokens, so it cannot be compared with other platforms"
+
+
+KIND = Kind((INFO, HISTORY, ENERGY), report_cost_kind)

@@ -21,6 +21,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import (
     word,
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Kind as Report
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.cost_rows import (
     COLUMNS,
     ENTERED,
@@ -137,3 +138,6 @@ def _notes(measured: Measured, prices: Prices) -> Iterator[str]:
         yield "energy is not priced (gaudi_cost_kwh); for rented nodes it is part of the node's price"
     if measured.joules is not None and prices.overhead_watts is None:
         yield "processors, fans and network cards of the servers are not included; gaudi_cost_overhead_watts adds them"
+
+
+KIND = Report((USED,), report_serving_cost_kind)

@@ -20,7 +20,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group 
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.secret_words import without_options
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.unknown_job import unknown_job
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Kind, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_page import training_report
 
 SHOWN_OUT_OF_SIGHT = "unreachable"
@@ -117,3 +117,6 @@ def leader_of(hosts: Mapping[str, Mapping[str, Any]]) -> str:
 def _generation(supervision: Mapping[str, Any]) -> int:
     generation = supervision.get("generation")
     return generation if isinstance(generation, int) else -1
+
+
+KIND = Kind((INFO, HISTORY), training_kind)

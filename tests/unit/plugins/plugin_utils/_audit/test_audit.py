@@ -17,8 +17,9 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.measures impor
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.thresholds import GUIDE, MOST, Threshold, targets_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.verdicts import Failed, Passed, Unknown
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import RefusedError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.junit import exit_code
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.kinds import KINDS, Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.kinds import KINDS
 
 START = {
     "precision": "bf16",

@@ -10,13 +10,13 @@ from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._batch.choice import GlobalBatch
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._batch.probe_report import probe_report
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Kind, Made
 
 PROBED = "gaudi_batch_result"
 OPTIONS = ("title", "columns", "rows", "notes", "sections", "charts")
 
 
-def probe_kind(asked: Asked) -> Made:
+def probe_batch_size_kind(asked: Asked) -> Made:
     """Of what the task for all hosts has registered on each of them."""
     found: Mapping[str, Any] = next(iter(asked.results(PROBED).values()), {"results": {}})
     shared = None if not found.get("global_batch") else GlobalBatch(**found["global_batch"])
@@ -33,3 +33,6 @@ def probe_kind(asked: Asked) -> Made:
         },
         reasons=report["failures"],
     )
+
+
+KIND = Kind((PROBED,), probe_batch_size_kind)
