@@ -83,13 +83,14 @@ def measured(benchmark: Benchmark, where: Where, ask: Ask, show: Callable[[str],
     runs = make_runs(plan, where, ask, show)
     found = figures(runs, plan)
     now = [one.as_dict(plan) for one in found]
-    lines = [_line(one, runs, infos, where, plan) for one in found if one.rates]
+    # A row without a figure has no line.
+    lines = {at: _line(one, runs, infos, where, plan) for at, one in enumerate(found) if one.rates}
     then = benchmark.baseline.figures if benchmark.baseline else []
     changes = changes_since(now, then, plan)
     return {
         **planned(benchmark),
-        "figures": [{**one, "key": line["key"]} if line else one for one, line in _paired(now, lines)],
-        **_kept(benchmark, lines),
+        "figures": [{**one, "key": lines[at]["key"]} if at in lines else one for at, one in enumerate(now)],
+        **_kept(benchmark, list(lines.values())),
         "changes": changes,
         "regressions": regressions(benchmark.baseline, changes) if benchmark.baseline else [],
     }
@@ -115,12 +116,6 @@ def _line(figure: Figure, runs: Sequence[Run], infos: Mapping[str, Any], where: 
         "rates": list((figure.rates or {}).values()),
         "steps": list(figure.steps),
     }
-
-
-def _paired(
-    figures_now: Sequence[dict[str, Any]], lines: Sequence[Mapping[str, Any]]
-) -> list[tuple[dict[str, Any], Mapping[str, Any] | None]]:
-    return [(one, next((line for line in lines if line["case"] == one["case"]), None)) for one in figures_now]
 
 
 def _kept(benchmark: Benchmark, lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

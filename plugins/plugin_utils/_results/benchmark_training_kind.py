@@ -52,10 +52,18 @@ def benchmark_training_kind(asked: Asked) -> Made:
             "title": _title(figures, asked.check_mode),
             "columns": COLUMNS,
             "rows": [_row(one, found["changes"], slower) for one in figures],
-            "notes": [*missing, *slower, *found["remarks"], *_method(found), *_measured_with(figures), *LEGEND],
+            "notes": [
+                *missing,
+                *slower,
+                *found["remarks"],
+                *(_no_step(found) if not steps else []),
+                *_method(found),
+                *_measured_with(figures),
+                *LEGEND,
+            ],
             "intervals": _scaling(figures),
             "charts": _over_time(found["history"]),
-            "sections": [_section(steps, found)] if found["history"] else [],
+            "sections": [_section(steps, found)] if steps else [],
             "data": {"benchmark_training": list(figures), "history": found["history"], "method": found["method"]},
         },
         {
@@ -166,13 +174,17 @@ def _steps(history: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _section(steps: Sequence[Mapping[str, Any]], found: Mapping[str, Any]) -> dict[str, Any]:
+    title, notes = "Steps in the history", [_compared(found)]
+    return {"title": title, "columns": STEP_COLUMNS, "rows": steps, "notes": notes}
+
+
+def _no_step(found: Mapping[str, Any]) -> list[str]:
+    return [f"no step in the history: {_compared(found)}"] if found["history"] else []
+
+
+def _compared(found: Mapping[str, Any]) -> str:
     most = max(len(one["entries"]) for one in found["history"])
-    return {
-        "title": "Steps in the history" if steps else "No step in the history",
-        "columns": STEP_COLUMNS,
-        "rows": steps,
-        "notes": [f"{most} benchmark{'s' if most != 1 else ''} in {found['history_file']}"],
-    }
+    return f"{most} benchmark{'s' if most != 1 else ''} in {found['history_file']}"
 
 
 def _label(case: Mapping[str, Any]) -> str:
