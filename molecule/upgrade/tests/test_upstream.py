@@ -90,6 +90,7 @@ def assert_told_by_the_compiler(said: dict[str, object], package: str, kernel: s
     assert message.partition("\n")[0].endswith(f"its log is {log}.")
 
 
+@pytest.mark.in_turn("upstream")
 def test_a_driver_that_does_not_compile_is_told_in_the_compiler_s_words(tmp_path: Path) -> None:
     kernel = running_kernel()
     done = played(NEW, tmp_path)
@@ -98,6 +99,7 @@ def test_a_driver_that_does_not_compile_is_told_in_the_compiler_s_words(tmp_path
     assert driver(NODE).modules == set()
 
 
+@pytest.mark.in_turn("upstream")
 def test_the_names_that_the_simulation_is_held_against_are_those_of_the_source() -> None:
     found, known = upstream_names.extract(), upstream_names.known()
     assert upstream_names.names_of(found) == upstream_names.names_of(known)

@@ -4,32 +4,15 @@
 
 from __future__ import annotations
 
-import os
-import re
-import subprocess
-import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from tests.gates.runner import ROOT
 from tests.gates.seed import BEGINNINGS, drawn
-from tests.long_rows import SEED, TURNS, rows_of
-
-# As a scenario's file, with as many turns as there are, one of them of two tests.
-IN_TURN = """
-import pytest
-@pytest.mark.in_turn
-def test_alone(): pass
-@pytest.mark.in_turn("one story")
-def test_first(): pass
-def test_always(): pass
-@pytest.mark.in_turn("one story")
-def test_second(): pass
-@pytest.mark.in_turn
-@pytest.mark.parametrize("row", [1, 2])
-def test_rows(row): pass
-"""
+from tests.long_rows import IN_TURN, SEED, TURNS, pytest_collection_modifyitems, rows_of
 
 
 @pytest.mark.parametrize("nth", [1, 2, 5, 7, 20])
@@ -52,28 +35,49 @@ def test_a_number_that_is_given_draws_the_same_rows_and_is_not_counted(tmp_path:
     assert 0 <= drawn(None, last) < BEGINNINGS
 
 
-def collected(directory: Path, seed: int | None, marks: str = "not long") -> list[str]:
-    """The tests of :data:`IN_TURN` that a run with this seed plays."""
-    (directory / "conftest.py").write_text("from tests.long_rows import pytest_collection_modifyitems")
-    (directory / "test_turns.py").write_text(IN_TURN)
-    around = {name: value for name, value in os.environ.items() if name not in (SEED, "PYTEST_ADDOPTS")}
-    given = {} if seed is None else {SEED: str(seed)}
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "--collect-only", "-m", marks, "--rootdir", directory, directory],
-        cwd=directory,
-        env={**around, **given, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return re.findall(r"::(\S+)", done.stdout)
+@dataclass
+class Collected:
+    """What pytest has collected, as far as its hook is asked about it; of a name with a mark, by a word or alone."""
+
+    nodeid: str
+    word: str | None = None
+    marks: list[str] = field(default_factory=list)
+
+    def iter_markers(self, name: str) -> Iterator[SimpleNamespace]:
+        if name == IN_TURN and self.word is not None:
+            yield SimpleNamespace(args=(self.word,) if self.word else ())
+
+    def add_marker(self, mark: pytest.MarkDecorator) -> None:
+        self.marks.append(mark.name)
 
 
-def test_what_is_in_turn_is_played_once_in_so_many_runs_and_what_builds_on_it_with_it(tmp_path: Path) -> None:
-    runs = [collected(tmp_path, seed) for seed in range(40, 40 + TURNS)]
-    story = {"test_first", "test_second"}
-    assert all(("test_always" in run, len(story & {*run})) in ((True, 0), (True, 2)) for run in runs), runs
-    played = sorted(test for run in runs for test in run if test != "test_always")
-    assert played == ["test_alone", "test_first", "test_rows[1]", "test_rows[2]", "test_second"]
-    assert collected(tmp_path, None) == ["test_always"]
-    assert len(collected(tmp_path, None, "long or not long")) == 6
+def played(seed: int | None, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The tests that a run with this seed plays, of two files."""
+    if seed is None:
+        monkeypatch.delenv(SEED, raising=False)
+    else:
+        monkeypatch.setenv(SEED, str(seed))
+    items = [
+        Collected("a.py::alone", ""),
+        Collected("a.py::first", "story"),
+        Collected("a.py::always"),
+        Collected("a.py::second", "story"),
+        Collected("b.py::row[1]", ""),
+        Collected("b.py::row[2]", ""),
+        Collected("b.py::other", "story"),
+    ]
+    pytest_collection_modifyitems(items)  # type: ignore[arg-type]
+    assert {mark for item in items for mark in item.marks} <= {"long"}
+    return {item.nodeid for item in items if not item.marks}
+
+
+def test_what_is_in_turn_is_played_once_in_so_many_runs_and_what_builds_on_it_with_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runs = [played(seed, monkeypatch) for seed in range(40, 40 + TURNS)]
+    story = {"a.py::first", "a.py::second"}
+    assert all("a.py::always" in run and len(story & run) in (0, 2) for run in runs), runs
+    drawn = sorted(test for run in runs for test in run - {"a.py::always"})
+    assert drawn == ["a.py::alone", "a.py::first", "a.py::second", "b.py::other", "b.py::row[1]", "b.py::row[2]"]
+    assert max(map(len, runs)) <= 5
+    assert played(None, monkeypatch) == {"a.py::always"}

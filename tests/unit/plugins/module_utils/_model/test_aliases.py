@@ -57,6 +57,7 @@ def chain(store):
     return [read_move(store, "llama", "production", number) for number in numbers]
 
 
+@pytest.mark.in_turn
 def test_of_a_hundred_movers_at_once_no_move_is_lost(store, count):
     barrier = threading.Barrier(count)
 
@@ -72,6 +73,7 @@ def test_of_a_hundred_movers_at_once_no_move_is_lost(store, count):
     assert [move.before for move in moves] == ["", *(move.version for move in moves[:-1])]
 
 
+@pytest.mark.in_turn
 def test_of_a_hundred_who_move_from_the_same_one_has_it(store, count):
     before = read_alias(store, "llama", "production")
     barrier = threading.Barrier(count)

@@ -164,6 +164,7 @@ def test_what_is_drained_ends_its_requests_and_comes_back(instances):
     assert set(instances.answers) == {"one", "two"} and "reload" not in instances.proxy.calls
 
 
+@pytest.mark.in_turn
 def test_requests_of_one_that_is_killed_before_its_first_word_are_answered_by_the_other(instances):
     """Also those whose stream has a head already, and longer ones than haproxy's own buffer holds."""
     load = instances.load(60, size=100_000)
@@ -173,6 +174,7 @@ def test_requests_of_one_that_is_killed_before_its_first_word_are_answered_by_th
     assert instances.answers["two"] >= 50 and set(instances.answers) <= {"one", "two"}
 
 
+@pytest.mark.in_turn
 def test_one_that_hangs_is_found_and_its_requests_are_answered_by_the_other(instances):
     instances.load(12).join()
     load = instances.load(40)

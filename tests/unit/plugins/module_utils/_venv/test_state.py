@@ -307,6 +307,7 @@ def test_the_node_library_is_told_apart_by_its_content(site: Site, tmp_path: Pat
     assert text() == "second"
 
 
+@pytest.mark.in_turn
 def test_an_index_gives_what_is_pinned_and_with_hashes_nothing_else(site: Site) -> None:
     digests = {}
     for version in ("1.0", "2.0"):
