@@ -330,6 +330,7 @@ def differing(environments: Mapping[str, Mapping[int, Environment]], rank: int) 
     return {name: found for name, found in values.items() if len({*found.values()}) > 1}
 
 
+@pytest.mark.in_turn
 def test_each_rank_knows_its_place_in_each_form(environments):
     for form, of_form in environments.items():
         for rank, environment in of_form.items():

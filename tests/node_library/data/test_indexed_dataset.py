@@ -88,6 +88,7 @@ def written(
     return prefix
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_megatron_wrote_is_read(foreign, kind):
     data = open_data(None, foreign / kind, 4)
@@ -96,6 +97,7 @@ def test_what_megatron_wrote_is_read(foreign, kind):
     assert data.windows[[0, 7]].tolist() == [ROW[:5], ROW[28:33]]
 
 
+@pytest.mark.in_turn
 def test_megatron_reads_what_was_prepared(text, tmp_path, prefix):
     more = tmp_path / "text" / "more.txt"
     more.write_text("One line.\n" * 900)

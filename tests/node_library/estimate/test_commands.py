@@ -50,6 +50,7 @@ def test_state_is_that_of_the_model():
     assert (parts.weights, parts.gradients, parts.optimizer) == (weights, weights, 2 * weights)
 
 
+@pytest.mark.in_turn
 def test_a_step_is_never_estimated_below_what_it_takes(tmp_path):
     from benchmarks.estimate import built_in, in_own_process, peak_of_trainer
 

@@ -71,6 +71,7 @@ def test_no_process_holds_the_whole_model(large, tmp_path):
     assert peak - before < 0.5 * weights
 
 
+@pytest.mark.in_turn
 def test_a_killed_export_resumes(large, tmp_path):
     words = [large / "weights.pt", tmp_path / "out", "--model", large, "--shard-megabytes", 10]
     process = start(*words)
@@ -89,6 +90,7 @@ def test_a_killed_export_resumes(large, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
+@pytest.mark.in_turn
 def test_what_a_killed_export_left_and_somebody_changed_is_made_anew(trained, exported, tmp_path):
     """The same work, with one bit of a kept file flipped."""
     process = start(trained, tmp_path / "out", "--shard-megabytes", 1)
@@ -105,6 +107,7 @@ def test_what_a_killed_export_left_and_somebody_changed_is_made_anew(trained, ex
     assert any("1 of 1: model.safetensors" in line and line.endswith("written") for line in told)
 
 
+@pytest.mark.in_turn
 def test_a_full_disk_is_said_and_nothing_is_published(trained, tmp_path):
     """By the largest file that this process may write, which needs no disk of its own."""
     command = f"ulimit -f 100; exec {sys.executable} -m gaudi3_scale export {trained} {tmp_path / 'out'}"
@@ -136,6 +139,7 @@ def test_shards_of_two_ranks(exported, tmp_path):
     assert told[-1].endswith("out: complete")
 
 
+@pytest.mark.in_turn
 def test_the_command_says_what_it_did_and_what_is_wrong(trained, tmp_path):
     done = start(trained, tmp_path / "out")
     output, errors = done.communicate(timeout=300)

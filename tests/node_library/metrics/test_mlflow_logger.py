@@ -343,6 +343,7 @@ def late_run(url, spool):
         return json.load(answer)["run"]["info"]["run_id"]
 
 
+@pytest.mark.in_turn
 @needs_mlflow
 def test_real_mlflow_keeps_a_batch_and_a_run_once(real, tmp_path):
     url, _started, _start = real
@@ -360,6 +361,7 @@ def test_real_mlflow_keeps_a_batch_and_a_run_once(real, tmp_path):
     assert runs_of(url) == {run: "FINISHED"}
 
 
+@pytest.mark.in_turn
 @needs_mlflow
 def test_real_mlflow_killed_and_stopped_in_the_middle_gets_every_point_once(real, tmp_path, impatient):
     url, started, start = real

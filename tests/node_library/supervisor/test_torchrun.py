@@ -113,6 +113,7 @@ def second_run(cluster, *names):
     cluster.wait(lambda: all(cluster.has_stepped(name, 2) for name in names), 90)
 
 
+@pytest.mark.in_turn
 def test_a_killed_rank_a_lost_node_and_a_stop(nodes):
     first = nodes.ranks()
     os.kill(first[1], signal.SIGKILL)
@@ -141,6 +142,7 @@ def test_a_killed_rank_a_lost_node_and_a_stop(nodes):
     assert len(list((nodes.place("a") / "ranks").glob("*/attempt_0/0/stderr.log"))) == 3
 
 
+@pytest.mark.in_turn
 def test_in_a_container_a_killed_rank_is_named_and_nothing_is_left(tmp_path):
     cluster = started(tmp_path, ["a", "b"], [], 1, in_container=True)
     try:
@@ -188,6 +190,7 @@ def test_a_node_that_goes_down_is_replaced_after_a_checkpoint(nodes):
     shutil.rmtree(nodes.control)
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize(
     ("hosts", "processes", "host"),
     [
