@@ -144,8 +144,8 @@ class Screen:
             for line in more:
                 self._line(_MORE + line)
         if said[_MOST_KINDS_OF_TASK:]:
-            hosts = sum(len(hosts) for _text, hosts in said[_MOST_KINDS_OF_TASK:])
-            self._line(f"{_INDENT}and other words of {hosts} more hosts; -v shows them")
+            others = sum(len(hosts) for _text, hosts in said[_MOST_KINDS_OF_TASK:])
+            self._line(f"{_INDENT}and other words of {others} more hosts; -v shows them")
 
     def _names(self, tally: Tally, hosts: Sequence[str]) -> str:
         """All that the task ran on in one word; else their names, and how many they are."""
