@@ -40,7 +40,7 @@ class Events:
         self._order: Order | None = None
         self._next_play = ""
         self._in_step = True
-        self._latest = ""
+        self._latest: Any = None
 
     def begin(self, playbook: Any) -> None:
         """A playbook begins."""
@@ -64,15 +64,13 @@ class Events:
         following = "" if is_handler else self._following(task, name)
         if _is_include(task):
             return
-        self._latest = name
-        if not is_handler and not is_cleaning_up(task):
-            self._fleet.go_on()
+        self._latest = task
         hosts = len(task.notified_hosts) if is_handler else self._fleet.hosts()
         tally = Tally(
             f"handler: {name}" if is_handler else name,
             1 if task.run_once is True else hosts,
             following,
-            # A template of it, too: until 2.20 Ansible does not look into one. It stops none where another task begins.
+            # A template of it, too: until 2.20 Ansible looks into none. A host that does another task was not stopped.
             is_for_all=bool(task.any_errors_fatal),
         )
         self._screen.task(task._uuid, tally, is_alone=self._in_step)
@@ -122,7 +120,8 @@ class Events:
 
     def stopped(self) -> None:
         """The play ends for all of its hosts."""
-        self._fleet.stop(self._latest)
+        if self._latest is not None:
+            self._fleet.stop(self._latest._uuid, name_of(self._latest))
 
     def end(self, stats: Any) -> None:
         """The run is over."""
@@ -140,6 +139,7 @@ class Events:
     def _bad(self, result: Any, state: str, word: str) -> None:
         tally, host = self._tally(result), _host(result)
         trouble = _trouble(result, state)
+        self._stop(tally, result, is_ignored=bool(word) and state == FAILED)
         if word:
             tally.count(word)
             noted(tally.messages, [f"{word}: {trouble.alike}"], host)
@@ -147,10 +147,17 @@ class Events:
             return
         self._fleet.trouble(result._host.get_name(), trouble)
         self._screen.trouble(tally, host, trouble)
-        if (tally.is_for_all or result._task.run_once) and tally.following and self._in_step:
-            self._fleet.stop(name_of(result._task))
+
+    def _stop(self, tally: Tally, result: Any, *, is_ignored: bool) -> None:
+        """Ansible ends the play for all hosts, also for one that it need not have reached; it tells nobody."""
+        is_for_all = (tally.is_for_all or result._task.run_once) and not is_ignored
+        if is_for_all and tally.following and self._in_step:
+            self._fleet.stop(result._task._uuid, name_of(result._task))
 
     def _tally(self, result: Any) -> Tally:
+        """Of the task of any result; what cleans up runs on hosts that were stopped, too."""
+        if not is_cleaning_up(result._task):
+            self._fleet.goes_on(result._host.get_name(), result._task._uuid)
         return self._screen.tally(result._task._uuid, name_of(result._task))
 
     def _following(self, task: Any, name: str) -> str:

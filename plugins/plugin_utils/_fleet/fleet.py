@@ -20,12 +20,11 @@ class Fleet:
     def __init__(self) -> None:
         self.troubles: dict[str, Trouble] = {}
         self._hosts: dict[str, None] = {}
-        self._stopped: dict[str, Trouble] = {}
+        self._stopped: dict[str, tuple[str, Trouble]] = {}
         self._batch: Sequence[str] = ()
 
     def play(self, batch: Sequence[str], everywhere: Iterable[str]) -> None:
         """A play on the hosts ``batch``, and before or after them on all that it is for."""
-        self.go_on()
         self._batch = batch
         self._hosts.update(dict.fromkeys([*batch, *everywhere]))
 
@@ -33,14 +32,15 @@ class Fleet:
         """The host is out."""
         self.troubles[host] = trouble
 
-    def stop(self, task: str) -> None:
-        """The play ends for all of its hosts, also those that are well."""
-        why = f"with the others, at: {task}"
-        self._stopped.update({host: Trouble(STOPPED, why, why) for host in self._batch})
+    def stop(self, task: str, name: str) -> None:
+        """The play ends for all of its hosts at this task, also for those that are well."""
+        why = f"with the others, at: {name}"
+        self._stopped.update({host: (task, Trouble(STOPPED, why, why)) for host in self._batch})
 
-    def go_on(self) -> None:
-        """Another task begins: none was stopped."""
-        self._stopped.clear()
+    def goes_on(self, host: str, task: str) -> None:
+        """The host has done this task, so it was not stopped at another one."""
+        if host in self._stopped and self._stopped[host][0] != task:
+            del self._stopped[host]
 
     def hosts(self) -> int:
         """Of the batch, those that are not out."""
@@ -63,7 +63,7 @@ class Fleet:
         if state in OUT:
             return Ended(host, state, counts, self.troubles.get(host) or Trouble(state, _UNKNOWN, _UNKNOWN))
         if host in self._stopped:
-            return Ended(host, STOPPED, counts, self._stopped[host])
+            return Ended(host, STOPPED, counts, self._stopped[host][1])
         return Ended(host, state, counts)
 
 
