@@ -88,7 +88,7 @@ class Events:
         if not _is_include(result._task):
             tally = self._tally(result)
             tally.items += 1
-            noted(tally.messages, filter(None, [said]), _host(result))
+            self._note(tally, result, said)
             self._screen.draw(tally)
 
     def retry(self, result: Any) -> None:
@@ -133,8 +133,12 @@ class Events:
             return
         tally = self._tally(result)
         tally.count(what)
-        noted(tally.messages, filter(None, [said]), _host(result))
+        self._note(tally, result, said)
         self._screen.draw(tally)
+
+    def _note(self, tally: Tally, result: Any, said: str) -> None:
+        if said:
+            noted(tally.messages, [said], _host(result))
 
     def _bad(self, result: Any, state: str, word: str) -> None:
         tally, host = self._tally(result), _host(result)
@@ -156,9 +160,10 @@ class Events:
 
     def _tally(self, result: Any) -> Tally:
         """Of the task of any result; what cleans up runs on hosts that were stopped, too."""
-        if not is_cleaning_up(result._task):
-            self._fleet.goes_on(result._host.get_name(), result._task._uuid)
-        return self._screen.tally(result._task._uuid, name_of(result._task))
+        task = result._task
+        if self._fleet.has_stopped and not is_cleaning_up(task):
+            self._fleet.goes_on(result._host.get_name(), task._uuid)
+        return self._screen.tally(task)
 
     def _following(self, task: Any, name: str) -> str:
         following = self._order.after(task) if self._order else ""
@@ -177,8 +182,8 @@ def warnings_of(result: Any) -> list[str]:
     """A task's warnings: texts, or what ansible-core 2.19 and newer make of them (``ansible._messages``)."""
     found = getattr(result, "warnings", None)
     if found is None:
-        found = result._result.get("warnings") or ()
-    return [plain(one if isinstance(one, str) else one.event.msg) for one in found]
+        found = result._result.get("warnings")
+    return [] if not found else [plain(one if isinstance(one, str) else one.event.msg) for one in found]
 
 
 def _is_include(task: Any) -> bool:

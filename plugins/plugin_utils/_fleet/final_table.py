@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.host_names import compact, shortened
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.reasons import brief
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.tally import FAILED, STOPPED, UNREACHABLE, Trouble
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.text_width import columns_of, cut, plain
 
@@ -98,7 +99,7 @@ def _why(group: Sequence[Ended]) -> str:
         return "the run ended before them"
     if first.trouble is None:
         return _counts(group)
-    return first.trouble.reason if len(group) == 1 else first.trouble.alike
+    return brief(first.trouble.reason if len(group) == 1 else first.trouble.alike)
 
 
 def _counts(group: Sequence[Ended]) -> str:

@@ -37,6 +37,11 @@ class Fleet:
         why = f"with the others, at: {name}"
         self._stopped.update({host: (task, Trouble(STOPPED, why, why)) for host in self._batch})
 
+    @property
+    def has_stopped(self) -> bool:
+        """Whether the play may have ended for some."""
+        return bool(self._stopped)
+
     def goes_on(self, host: str, task: str) -> None:
         """The host has done this task, so it was not stopped at another one."""
         if host in self._stopped and self._stopped[host][0] != task:

@@ -16,6 +16,11 @@ HIDDEN = "its output is hidden by no_log"
 ANY_HOST = "HOST"
 # Say no more than that it failed, which the line says before; ansible-core 2.19 and newer have the first two.
 _FIRST_WORDS = ("Task failed: ", "Module failed: ", "Failed to connect to the host via ssh: ")
+# What ssh says of each host that does not answer, before it says why.
+_OF_SSH = re.compile(
+    r'(?:Data could not be sent to remote host "[^"]*"\. Make sure this host can be reached over ssh: )?'
+    r"ssh: connect to host \S+ port \d+: "
+)
 # Of these the program's own last words are the reason.
 _SAYS_NOTHING = re.compile(r"non-zero return code|MODULE FAILURE|Module result deserialization failed")
 _LAST_WORDS = ("stderr", "module_stderr", "stdout", "module_stdout")
@@ -37,6 +42,11 @@ def reason_of(result: Mapping[str, Any]) -> str:
     if not text or _SAYS_NOTHING.match(text):
         text = ": ".join(filter(None, [text, _last_words(result)]))
     return text or "it gave no reason"
+
+
+def brief(reason: str) -> str:
+    """The reason where there is little room: without what is the same in all that ssh cannot reach."""
+    return _OF_SSH.sub("", reason)
 
 
 def alike(reason: str, names: Iterable[str]) -> str:

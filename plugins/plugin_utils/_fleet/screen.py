@@ -14,6 +14,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.final_table im
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.fleet import Fleet
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.host_names import compact, in_order, shortened
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.live_line import LiveLine
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.order import name_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.tally import Tally, Trouble
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.text_width import columns_of, cut, wrapped
 
@@ -59,9 +60,12 @@ class Screen:
             self._head(tally)
         self.draw(tally)
 
-    def tally(self, uuid: str, name: str) -> Tally:
-        """The counts of a task; of one that no host has begun, as an include that cannot be read, new ones."""
-        return self._tallies.setdefault(uuid, Tally(name))
+    def tally(self, task: Any) -> Tally:
+        """The counts of a task; of one that has no line, as an include that cannot be read, new ones."""
+        found = self._tallies.get(task._uuid)
+        if found is None:
+            found = self._tallies[task._uuid] = Tally(name_of(task))
+        return found
 
     def trouble(self, tally: Tally, host: str, trouble: Trouble) -> None:
         """A host is out; the first of a kind is told at once and whole."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.reasons import HIDDEN, alike, reason_of
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.reasons import HIDDEN, alike, brief, reason_of
 
 
 @pytest.mark.parametrize(
@@ -61,3 +61,21 @@ def test_of_an_item_that_is_not_logged_neither_its_name_nor_its_words_are_shown(
 )
 def test_a_host_s_own_name_is_no_part_of_what_it_shares(reason: str, names: list[str], shared: str) -> None:
     assert alike(reason, names) == shared
+
+
+@pytest.mark.parametrize(
+    ("reason", "short"),
+    [
+        ("ssh: connect to host HOST port 22: No route to host", "No route to host"),
+        (
+            (
+                'Data could not be sent to remote host "10.0.0.1". Make sure this host can be reached over ssh: ssh: connect '
+                "to host 10.0.0.1 port 22: Connection refused"
+            ),
+            "Connection refused",
+        ),
+        ("no disk", "no disk"),
+    ],
+)
+def test_in_the_table_ssh_says_why_alone(reason: str, short: str) -> None:
+    assert brief(reason) == short
