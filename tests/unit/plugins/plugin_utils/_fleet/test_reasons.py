@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.reasons import HIDDEN, alike, brief, reason_of
 
+SSH = 'Data could not be sent to remote host "10.0.0.1". Make sure this host can be reached over ssh: '
+
 
 @pytest.mark.parametrize(
     ("result", "reason"),
@@ -68,10 +70,7 @@ def test_a_host_s_own_name_is_no_part_of_what_it_shares(reason: str, names: list
     [
         ("ssh: connect to host HOST port 22: No route to host", "No route to host"),
         (
-            (
-                'Data could not be sent to remote host "10.0.0.1". Make sure this host can be reached over ssh: ssh: connect '
-                "to host 10.0.0.1 port 22: Connection refused"
-            ),
+            f"{SSH}ssh: connect to host 10.0.0.1 port 22: Connection refused",
             "Connection refused",
         ),
         ("no disk", "no disk"),
