@@ -7,6 +7,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +16,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.events import 
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.order import is_cleaning_up, is_rescued, selects
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.screen import Screen
 
+ROOT = Path(__file__).resolve().parents[5]
 COLUMNS = 79
 
 
@@ -123,6 +125,33 @@ def test_hosts_that_share_an_outcome_share_its_lines(shown: Shown, events: Event
         f"UNREACHABLE  {1:>{digits}}  {'node000':<{wide}}  connect to host 10.1.0.0: refused",
         f"changed      {number - 1}  {ok:<{wide}}  ok=2 changed=1",
     ]
+
+
+def test_the_page_shows_what_is_printed(shown: Shown, events: Events) -> None:
+    hosts = [host(f"node{place:03}") for place in range(1, 513)]
+    read, install, load = (
+        task(f"gaudi_driver : {name}") for name in ("Read the driver", "Install the driver", "Load it")
+    )
+    events.play(play(read, install, load, hosts=hosts))
+    no_route = "ssh: connect to host {} port 22: No route to host"
+    no_space = "no space left on /boot: 12 MiB are free and 80 MiB are needed; remove old kernels"
+    away, full = {hosts[16].get_name(), hosts[202].get_name()}, hosts[43].get_name()
+    events.task(read)
+    for node in hosts:
+        name = node.get_name()
+        if name in away:
+            events.unreachable(result(read, node, msg=no_route.format(name)))
+        else:
+            events.ok(result(read, node))
+    events.task(install)
+    for node in hosts:
+        if node.get_name() == full:
+            events.failed(result(install, node, msg=no_space), is_ignored=False)
+        elif node.get_name() not in away:
+            events.ok(result(install, node, is_changed=True))
+    counts = {node.get_name(): {"ok": 2, "changed": 1} for node in hosts} | {full: {"ok": 1, "failures": 1}}
+    events.end(stats(**counts | {name: {"unreachable": 1} for name in away}))
+    assert "\n".join(shown.lines[1:]) in (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
 
 
 def test_five_hundred_different_failures_are_two_screens(shown: Shown, events: Events) -> None:
