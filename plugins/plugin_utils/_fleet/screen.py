@@ -99,12 +99,11 @@ class Screen:
     def end(self, counts: Mapping[str, Mapping[str, int]], words: str) -> None:
         """The table. ``counts``: of each host that ran a task, those of Ansible's own recap."""
         self.close()
-        self._is_silent = False
         ended = self.fleet.ended(counts)
-        self._line("")
-        self._line(cut(title(ended, words), self._width), C.COLOR_HIGHLIGHT)
+        self._print("")
+        self._print(cut(title(ended, words), self._width), color=C.COLOR_HIGHLIGHT)
         for state, text in table(ended, self._width):
-            self._line(text, _color(state))
+            self._print(text, color=_color(state))
 
     def _close(self, tally: Tally, *, is_alone: bool) -> None:
         if self._is_silent:
@@ -123,7 +122,7 @@ class Screen:
         # Below its own head a task needs no name.
         end = tally.outcome() if is_alone and tally.is_headed else f": {tally.outcome()}"
         before = _INDENT if is_alone and tally.is_headed else cut(tally.name, self._width - columns_of(end))
-        self._line(before + end, self._outcome_color(tally))
+        self._line(cut(before + end, self._width), self._outcome_color(tally))
 
     def _troubles(self, tally: Tally) -> None:
         """Those of several hosts by their hosts, and those that were not told at once."""
