@@ -40,7 +40,10 @@ GOLDEN_AGAIN = (*VIRGIN_AGAIN, "--golden", TEST_SANDBOX)
 CAPTURE = ("python", "-m", "sandbox", "capture", "node2", "--name", TEST_SANDBOX)
 # Of tests/unit: what Ansible runs, on a node or on the controller.
 CONTROLLER_TESTS = (
-    *(f"tests/unit/plugins/{folder}" for folder in ("action", "bad_input", "inventory", "modules", "plugin_utils")),
+    *(
+        f"tests/unit/plugins/{folder}"
+        for folder in ("action", "bad_input", "callback", "inventory", "modules", "plugin_utils")
+    ),
     "tests/unit/plugins/two_controllers",
     "tests/unit/extensions",
 )
