@@ -54,9 +54,16 @@ def _device(name: str, said: str, row: str, rank: int = 1, **more: object) -> Ca
 
 
 def _signal(
-    name: str, number: int, says: str, said: str = "", kind: str = "signal", frame: str = "", **more: object
+    name: str,
+    number: int,
+    says: str,
+    said: str = "",
+    kind: str = "signal",
+    frame: str = "",
+    row: str = "",
+    **more: object,
 ) -> Case:
-    return _case(name, 2, killed(number, said), Expected(2, kind, says, frame), **more)
+    return _case(name, 2, killed(number, said), Expected(2, kind, says, frame, row), **more)
 
 
 def _system(name: str, said: str, kind: str, rank: int = 3) -> Case:
@@ -69,7 +76,7 @@ DEVICE = [
     _device("graph", GRAPH, "graph"),
     _device("other_release", "synNodeCreateWithId failed for node: batch_gemm with synStatus 26", "node"),
     _device("card_without_memory", f"[Rank:2] {DEVMEM}", "device_memory", rank=2),
-    _signal("card_without_memory_aborts", 6, DEVMEM, f"[10:11:12] {DEVMEM}\n", kind="device"),
+    _signal("card_without_memory_aborts", 6, DEVMEM, f"[10:11:12] {DEVMEM}\n", kind="device", row="device_memory"),
     _device("older_card", "FATAL ERROR :: MODULE:PT_LAZY Error, ValidateSyncInputTensors tensor_data is empty", "lazy"),
     _device("no_bridge", "Failed to infer device type, please set the environment variable", "bridge", rank=0),
     _device("shape_that_was_not_warmed", "Recompilation triggered with skip_guard_eval_unsafe stance", "warmup"),
@@ -78,7 +85,7 @@ DEVICE = [
         11,
         "Internal Error: Received signal",
         "Internal Error: Received signal - SIGSEGV\n",
-        kind="device",
+        kind="abort",
     ),
 ]
 SIGNALS = [
@@ -120,7 +127,7 @@ SIGNALS = [
         6,
         "std::runtime_error: device 3 does not answer",
         "terminate called after throwing an instance of 'std::runtime_error'\n  what():  device 3 does not answer\n",
-        kind="abort",
+        kind="device",
     ),
     _signal("bad_free", 6, "free(): invalid pointer", "free(): invalid pointer\n", kind="abort"),
     _signal("bus_error", 7, "killed by SIGBUS"),
@@ -137,14 +144,14 @@ HANGS = [
         "one_never_comes",
         0,
         Death(1, traceback(STORE, *MAIN)),
-        Expected(0, "hang", "DistStoreError: Timed out after 61"),
+        Expected(0, "hang", "DistStoreError: Timed out after 61", STEP),
         follow="told",
     ),
     _case(
         "waits_in_a_collective",
         2,
         Death(1, of_rank(traceback(PATIENCE, *MAIN), 2)),
-        Expected(2, "hang", "RuntimeError: ["),
+        Expected(2, "hang", "RuntimeError: [", STEP),
         follow="told",
     ),
     Case(
@@ -165,7 +172,7 @@ HANGS = [
         "barrier_names_the_one",
         0,
         Death(1, of_rank(traceback(BARRIER_NAMES, *MAIN), 0)),
-        Expected(3, "hang", "did not come to a barrier", also="rank 0"),
+        Expected(0, "hang", "RuntimeError: [", STEP, also="Rank 3 failed to pass"),
         follow="told",
     ),
 ]

@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 from tests.scripted_failures.model import MPIRUN, TORCHRUN, Case, Death, Expected
-from tests.scripted_failures.raised import EMPTY, STEP
+from tests.scripted_failures.raised import BEGUN, EMPTY, STEP
 from tests.scripted_failures.words import killed, raised
 
 RULE = "-" * 74
@@ -22,7 +23,8 @@ LOST = (
     f"  Remote daemon: [[1,0],1] on node node2\n\nThis is usually due to either a failure of the TCP network\n{RULE}\n"
 )
 # slurmd's and srun's own sentences (src/slurmd/slurmstepd/req.c, src/srun/libsrun/step_ctx.c).
-CANCELLED = "slurmstepd: error: *** STEP 12.0 ON node1 CANCELLED AT 2026-11-18T16:13:20 DUE TO {why} ***\n"
+AT = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(BEGUN))
+CANCELLED = "slurmstepd: error: *** STEP 12.0 ON node1 CANCELLED AT {at} DUE TO {why} ***\n"
 TASKS = "srun: error: node1: task 0: Terminated\nsrun: error: node2: task 1: Terminated\n"
 TOLD = replace(killed(15), told=True)
 BOTH = ("node1", "node2")
@@ -55,14 +57,14 @@ CASES = [
     ),
     _slurm(
         "slurm_time_limit",
-        CANCELLED.format(why="TIME LIMIT") + TASKS,
+        CANCELLED.format(at=AT, why="TIME LIMIT") + TASKS,
         "limit",
         "Slurm ended it at its time limit",
         silent=BOTH,
     ),
     _slurm(
         "slurm_preempts",
-        CANCELLED.format(why="PREEMPTION") + TASKS,
+        CANCELLED.format(at=AT, why="PREEMPTION") + TASKS,
         "preempted",
         "Slurm gave its nodes to another job",
         silent=BOTH,

@@ -168,7 +168,9 @@ CASES = [
     ),
     _case("two_hundred_megabytes_of_output", 2, raised(EMPTY, rank=2), EMPTY, repeated=200 << 20),
     _case("boxed", 1, Death(1, _boxed()), EMPTY),
-    _case("progress_bar", 2, Death(1, " 7%|▋         | 7/100 [00:00<00:01] " + traceback(EMPTY, *MAIN)), EMPTY),
+    _case(
+        "progress_bar", 2, Death(1, " 7%|▋         | 7/100 [00:00<00:01, 50.0it/s]" + traceback(EMPTY, *MAIN)), EMPTY
+    ),
     _case("traceback_in_its_output", 1, Death(1, "WARNING:root:slow disk\n", stdout=traceback(EMPTY, *MAIN)), EMPTY),
     _case(
         "lower_case_type",

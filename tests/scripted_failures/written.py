@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,7 +14,7 @@ from pathlib import Path
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JobPaths
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.rank_logs import Exit
 
-from tests.scripted_failures.model import MPIRUN, Case, Death
+from tests.scripted_failures.model import MPIRUN, TORCHRUN, Case, Death
 from tests.scripted_failures.raised import BEGUN
 from tests.scripted_failures.words import FOLLOW
 
@@ -64,7 +65,8 @@ def write(case: Case, place: Path) -> dict[str, JobPaths]:
     for name, paths in places.items():
         for directory in (paths.control, paths.agent_logs, paths.logs):
             Path(directory).mkdir(parents=True)
-        about = {"hosts": names, "processes_per_node": case.per_node, "host": name}
+        engine = "slurm" if case.launcher and case.engine == TORCHRUN else case.engine
+        about = {"engine": engine, "hosts": names, "processes_per_node": case.per_node, "host": name}
         Path(paths.description).write_text(json.dumps(about), encoding="utf-8")
         if case.engine == MPIRUN:
             text = _mpirun(case) if name == names[0] else ""
@@ -73,6 +75,7 @@ def write(case: Case, place: Path) -> dict[str, JobPaths]:
             text = _agent(case, name)
             if case.launcher and name == names[0]:
                 Path(paths.logs, "slurm-12.log").write_text(case.launcher, encoding="utf-8")
+                os.utime(f"{paths.logs}/slurm-12.log", (BEGUN + 1, BEGUN + 1))
         Path(paths.agent_log).write_text(text, encoding="utf-8")
     return places
 
