@@ -166,9 +166,9 @@ def _judged(
     failure: RankFailure, entry: AgentEntry, told: Container[int], noticed: AgentEntry | None, attempt: str
 ) -> RankFailure:
     """``failure`` by what its agent did: whom it has told to end was there when the first had failed."""
-    if entry.pid in told and entry.exit_code == SIGKILL:
+    if entry.pid in told and entry.exit_code == SIGKILL and not failure.exception:
         failure = told_by_agent(failure)
-    elif entry.exit_code == SIGTERM and _is(noticed, entry) and entry.pid not in told:
+    elif failure.echo == ENDED_BY_AGENT and _is(noticed, entry) and entry.pid not in told:
         failure = told_by_others(failure)
     if failure.echo != ENDED_BY_AGENT:
         return failure
