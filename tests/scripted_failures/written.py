@@ -165,15 +165,15 @@ def root_causes(case: Case) -> Mapping[str, int]:
         node = f"node{number + 1}"
         failed = {rank: death for rank, death in of_node(case, node).items() if death.code}
         if failed and node not in case.silent:
-            found[node] = min(
-                failed, key=lambda rank: (_recorded(case, rank, failed), failed[rank].told, failed[rank].after)
-            )
+            order = {rank: (recorded_second(case, rank), death.told, death.after) for rank, death in failed.items()}
+            found[node] = min(order, key=order.__getitem__)
     return found
 
 
-def _recorded(case: Case, rank: int, failed: Mapping[int, Death]) -> int:
+def recorded_second(case: Case, rank: int) -> int:
     """When torchrun says that a rank failed: by its error file, else when the agent saw its first rank gone."""
+    node = case.node_of(rank)
+    failed = {one: death for one, death in of_node(case, node).items() if death.code}
     if failed[rank].error:
         return int(json.loads(failed[rank].error)["message"]["extraInfo"]["timestamp"])
-    first = min(death.after for death in failed.values())
-    return int(BEGUN + first + case.skew.get(case.node_of(rank), 0.0))
+    return int(BEGUN + min(death.after for death in failed.values()) + case.skew.get(node, 0.0))

@@ -72,7 +72,8 @@ def _line_of_node(host: str, failure: Mapping[str, Any], first: Mapping[str, Any
     rank = failure["rank"]
     place = failure.get("host") or host
     who = f"rank {rank} on {place}" if isinstance(rank, int) and rank >= 0 else f"the agent on {place}"
-    said = _SAYS.get(failure.get("echo"))  # type: ignore[arg-type]
+    echo = failure.get("echo")
+    said = _SAYS.get(echo) if isinstance(echo, int) else None
     if said is None or failure.get("kind") == first.get("kind") == "hang":
         said = f"{failure['exception']}: {failure['message']}" if failure.get("exception") else str(failure["message"])
     return cut_middle(f"{who} followed: {' '.join(said.split())}", _LINE)

@@ -31,7 +31,7 @@ _NODE = re.compile(r"^srun: error: Node failure on (?P<node>\S{1,255})", re.MULT
 _OOM = re.compile(r"^slurmstepd: error: Detected \d{1,9} oom_kill event", re.MULTILINE)
 _TASK = re.compile(
     r"^srun: error: (?P<node>\S{1,255}): tasks? (?P<task>\d{1,9})\S{0,200}: "
-    r"(?P<how>Killed|Segmentation fault|Aborted|Bus error|Out Of Memory)",
+    r"(?P<how>Exited with exit code|Killed|Segmentation fault|Aborted|Bus error|Out Of Memory)",
     re.MULTILINE,
 )
 _NUMBERS = {"Killed": 9, "Segmentation fault": 11, "Aborted": 6, "Bus error": 7, "Out Of Memory": 9}
@@ -60,7 +60,8 @@ def slurm_failure(output: str, time: float, path: str) -> Optional[RankFailure]:
     if _OOM.search(output) or (task is not None and task["how"] == "Out Of Memory"):
         host = task["node"] if task is not None else ""
         return RankFailure(AGENT, AGENT, -9, time, "", _OF_MEMORY, (), path, host, kind=MEMORY)
-    if task is None:
+    if task is None or task["how"] not in _NUMBERS:
+        # Its ranks say why it ended.
         return None
     entry = AgentEntry(AGENT, AGENT, -_NUMBERS[task["how"]], time, wrote_error=False)
     return replace(rank_failure(entry, None, "", path), host=task["node"])
