@@ -192,7 +192,7 @@ failure:
       description: "Name of a known error of the vendor's software. Empty: it is none."
       type: str
     others:
-      description: One line for each rank that ended because of this failure; of many ranks the last line counts the rest.
+      description: A line for each rank that ended because of this failure. Of many ranks the last line counts the rest.
       type: list
       elements: str
 supervision:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import Sequence
+from typing import Match, Sequence
 
 from .frames import BOXED, FRAME, innermost
 from .log_lines import HEADER, LogLine, log_lines
@@ -244,7 +244,8 @@ def _framed(
     """The traceback whose frames are indented behind ``margin``; None where it is none. Its headline is behind the last
     line where it is not there to its end.
     """
-    number, at, frames = begin + (0 if FRAME.match(lines[begin].text) else 1), "", []
+    number, at = begin + (0 if FRAME.match(lines[begin].text) else 1), ""
+    frames: list[Match[str]] = []
     while number < len(lines) and (_is_of_frame(lines[number].text, margin)):
         frame = FRAME.match(lines[number].text, len(margin))
         if frame:
