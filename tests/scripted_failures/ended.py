@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.scripted_failures.model import TORCHRUN, Case, Death, Expected
 from tests.scripted_failures.raised import STEP
 from tests.scripted_failures.words import (
@@ -44,11 +46,11 @@ Memory cgroup out of memory: Killed process 4713 (pt_data_worker) total-vm:90000
 """
 
 
-def _case(name: str, rank: int, death: Death, expected: Expected, **more: object) -> Case:
-    return Case(name, {rank: death}, expected, **more)  # type: ignore[arg-type]
+def _case(name: str, rank: int, death: Death, expected: Expected, **more: Any) -> Case:
+    return Case(name, {rank: death}, expected, **more)
 
 
-def _device(name: str, said: str, row: str, rank: int = 1, **more: object) -> Case:
+def _device(name: str, said: str, row: str, rank: int = 1, **more: Any) -> Case:
     death = raised(f"RuntimeError: {said}", FORWARD, rank=rank)
     return _case(name, rank, death, Expected(rank, "device", f"RuntimeError: {said[:40]}", IN_MODEL, row), **more)
 
@@ -61,7 +63,7 @@ def _signal(
     kind: str = "signal",
     frame: str = "",
     row: str = "",
-    **more: object,
+    **more: Any,
 ) -> Case:
     return _case(name, 2, killed(number, said), Expected(2, kind, says, frame, row), **more)
 

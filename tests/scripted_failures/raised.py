@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from tests.scripted_failures.model import TORCHRUN, Case, Death, Expected
 from tests.scripted_failures.words import (
@@ -34,9 +35,11 @@ BEGUN = 1_795_000_000.0
 MANY = 5_000_000
 
 
-def _case(name: str, rank: int, death: Death, says: str, frame: str = STEP, kind: str = "exception", **more: object):
+def _case(
+    name: str, rank: int, death: Death, says: str, frame: str = STEP, kind: str = "exception", **more: Any
+) -> Case:
     also = {key: more.pop(key) for key in ("row", "also") if key in more}
-    return Case(name, {rank: death}, Expected(rank, kind, says, frame, **also), **more)  # type: ignore[arg-type]
+    return Case(name, {rank: death}, Expected(rank, kind, says, frame, **also), **more)
 
 
 def _later(death: Death, seconds: float) -> Death:

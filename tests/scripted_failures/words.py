@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 from tests.scripted_failures.model import Death
 
@@ -55,24 +56,27 @@ def of_rank(text: str, rank: int) -> str:
 
 
 def raised(
-    headline: str, *frames: str, rank: int | None = None, before: str = "", after: str = "", **changes: object
+    headline: str, *frames: str, rank: int | None = None, before: str = "", after: str = "", **changes: Any
 ) -> Death:
     """A rank that an exception ended. ``frames`` come below those of ``MAIN``."""
     said = traceback(headline, *MAIN, *frames)
     said = said if rank is None else of_rank(said, rank)
-    return Death(**{"code": 1, "stderr": f"{before}{said}{after}", **changes})  # type: ignore[arg-type]
+    given: dict[str, Any] = {"code": 1, "stderr": f"{before}{said}{after}", **changes}
+    return Death(**given)
 
 
-def recorded(headline: str, *frames: str, time: float, quiet: bool = False, **changes: object) -> Death:
+def recorded(headline: str, *frames: str, time: float, quiet: bool = False, **changes: Any) -> Death:
     """As torch's ``@record`` leaves it: error.json with the traceback. ``quiet``: nothing is in the log."""
     said = traceback(headline, *MAIN, *frames)
     about = {"py_callstack": said, "timestamp": str(int(time))}
     error = json.dumps({"message": {"message": headline, "extraInfo": about}})
-    return Death(**{"code": 1, "stderr": "" if quiet else said, "error": error, **changes})  # type: ignore[arg-type]
+    given: dict[str, Any] = {"code": 1, "stderr": "" if quiet else said, "error": error, **changes}
+    return Death(**given)
 
 
-def killed(number: int, said: str = "", **changes: object) -> Death:
-    return Death(**{"code": -number, "stderr": said, **changes})  # type: ignore[arg-type]
+def killed(number: int, said: str = "", **changes: Any) -> Death:
+    given: dict[str, Any] = {"code": -number, "stderr": said, **changes}
+    return Death(**given)
 
 
 def thread(headline: str, *frames: str) -> str:
