@@ -54,18 +54,19 @@ def _rank_failures(paths: JobPaths, description: Mapping[str, object]) -> list[R
 
 def _with_slurms(failures: list[RankFailure], paths: JobPaths) -> list[RankFailure]:
     """``failures`` with what Slurm says of the job, first where it comes before what the ranks say."""
-    output = _slurm_output(paths)
-    reported = slurm_failure(tail(output) or "", os.lstat(output).st_mtime, output) if output else None
+    written, output = _slurm_output(paths)
+    reported = slurm_failure(tail(output) or "", written, output) if output else None
     if reported is None:
         return failures
     is_known = failures and failures[0].echo == CAUSE and not is_of_slurm(reported)
     return [*failures, reported] if is_known else [with_others(reported, failures), *failures]
 
 
-def _slurm_output(paths: JobPaths) -> str:
-    """What Slurm and its tasks wrote for the job's newest run; "" where there is none."""
-    found = sorted((os.lstat(path).st_mtime, str(path)) for path in Path(paths.logs).glob("slurm-*.log"))
-    return found[-1][1] if found else ""
+def _slurm_output(paths: JobPaths) -> tuple[float, str]:
+    """When Slurm and its tasks wrote last for the job's newest run, and where; "" where there is none."""
+    return max(
+        ((os.lstat(path).st_mtime, str(path)) for path in Path(paths.logs).glob("slurm-*.log")), default=(0.0, "")
+    )
 
 
 def newest_agent_log(paths: JobPaths) -> tuple[str, float]:
@@ -99,7 +100,7 @@ def _agent_failure(paths: JobPaths, worker_group: WorkerGroup) -> RankFailure:
 def last_log(paths: JobPaths) -> str:
     """The agent's log; where Slurm came to none, what it says itself."""
     agent, written = newest_agent_log(paths)
-    output = _slurm_output(paths)
+    _written, output = _slurm_output(paths)
     return output if output and not written else agent
 
 

@@ -15,7 +15,7 @@ from gaudi3_scale.core._job.failure_kinds import LIES
 from gaudi3_scale.core._job.reported_failure import CAUSE
 from gaudi3_scale.supervisor.cause import has_run, unfit_members
 from gaudi3_scale.supervisor.members import Standing
-from gaudi3_scale.supervisor.messages import RANK_FAILED
+from gaudi3_scale.supervisor.messages import RANK_FAILED, TEXT_LENGTH
 from gaudi3_scale.supervisor.state import Rules, State
 
 
@@ -28,7 +28,8 @@ def place_of(failure: Mapping[str, object] | None) -> str:
     if lies != PROGRAM or not at:
         return ""
     file = at.partition(", in ")[0].replace(", line", " line")
-    return f"{failure['exception']} in {file}"
+    # Peers take no longer one.
+    return f"{failure['exception']} in {file}"[:TEXT_LENGTH]
 
 
 def failed_at(state: State, failure: Mapping[str, object] | None) -> str:

@@ -234,3 +234,10 @@ def test_whoever_leads_then_knows_of_the_first_time(seed):
 def test_what_a_place_is(changed, place):
     assert place_of({**RAISED, "echo": 0, **changed}) == place
     assert place_of(None) == ""
+
+
+def test_a_place_is_no_longer_than_peers_take():
+    """A message with a longer one would be none to them."""
+    count, last = tries({**RAISED, "exception": "E" * 700}, real_bytes=True)
+    assert (count, last.kind) == (2, END)
+    assert len(place_of({**RAISED, "echo": 0, "exception": "E" * 700})) == 400
