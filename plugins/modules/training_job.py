@@ -222,7 +222,9 @@ options:
         description:
           - Seconds before which ranks that fail without progress count as an early failure. The third early failure in
             a row ends the job, whatever O(supervision.max_restarts) still allows.
-          - With 0 no failure is early.
+          - A program that fails twice in a row at the same place, by its own fault and without progress, ends the job
+            after the second time.
+          - With 0 no failure is early, and only O(supervision.max_restarts) counts.
         type: int
         default: 60
       lost_after:

@@ -176,8 +176,25 @@ failure:
     echo:
       description:
         - 0 for a cause. Otherwise the cause may be another rank - 1 lost a peer, 2 was stopped by its own agent, 3
-          exited with status 0 while other ranks ran.
+          exited with status 0 while other ranks ran, 4 went on after a thread of it had failed, 5 was sent SIGTERM by
+          something other than its agent.
       type: int
+    kind:
+      description:
+        - Kind of the end, such as V(exception), V(import), V(arguments), V(nan), V(device), V(memory), V(disk),
+          V(storage), V(server), V(signal), V(abort), V(hang), V(peer), V(left), V(node), V(limit), V(preempted) or
+          V(status).
+      type: str
+    at:
+      description: "Innermost frame of your own code, such as V(train.py, line 71, in main). Empty: none is known."
+      type: str
+    row:
+      description: "Name of a known error of the vendor's software. Empty: it is none."
+      type: str
+    others:
+      description: A line for each rank that ended because of this failure. Of many ranks the last line counts the rest.
+      type: list
+      elements: str
 supervision:
   description: State of the whole job, as this node's supervisor knows it. Empty if it has none.
   returned: always

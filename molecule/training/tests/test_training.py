@@ -162,9 +162,11 @@ def test_a_failing_rank_is_named_and_ends_all(play: Callable[..., Played], nodes
     failed = play("launch_training", gaudi_training_name="failing", gaudi_training_command=["/var/tmp/failing.py"])
     assert failed.status == "failed"
     (message,) = [text for text in failed.messages if "shard 7" in text]
-    # What fails at once may not fail the next time; the error is on the screen after the first.
-    assert "Restarts: 2." in message
-    assert "and is tried again (3 times end the job)" in failed.screen
+    # What fails at once may not fail the next time; the error is on the screen after the first. At the same place twice
+    # it does.
+    assert "Restarts: 1." in message
+    assert "Not started again: it failed twice at the same place, ValueError in failing.py line " in message
+    assert "and is tried again (3 times end the job, twice at the same place do, too)" in failed.screen
     # Of a job that failed there is a page too, and the last sentence has the way to it.
     assert Path(message.rpartition(" Report: ")[2]).name == "training-failing.html"
     assert Path(message.rpartition(" Report: ")[2]).is_file()

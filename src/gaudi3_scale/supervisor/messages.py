@@ -35,7 +35,9 @@ CAUSES = (RANK_FAILED, NODE_LOST, ISOLATED, HANG, STOP, LEAVING, GROWING)
 TEXT_LENGTH = 400
 REASON_LENGTH = 2000
 LINES_KEPT = 15
-FAILURE_LENGTHS = dict.fromkeys(("exception", "message", "path", "host"), 2 * TEXT_LENGTH)
+FAILURE_LENGTHS = dict.fromkeys(("exception", "message", "path", "host", "kind", "at", "row"), 2 * TEXT_LENGTH)
+# Of these a part says something else than the whole.
+WHOLE_TEXTS = ("kind", "at", "row")
 
 Ballot = tuple[int, int]
 Accepted = Optional[tuple[Ballot, Generation]]
@@ -119,4 +121,7 @@ def short_failure(failure: Mapping[str, object], length: int = TEXT_LENGTH) -> d
     last = lines[-LINES_KEPT:] if isinstance(lines, (list, tuple)) else ()
     kept = [cut_middle(str(line), length // 2) for line in last]
     texts = {name: str(failure[name])[: 2 * length] for name in FAILURE_LENGTHS if name in failure}
-    return {**failure, **texts, "lines": kept}
+    texts |= {name: "" for name in WHOLE_TEXTS if len(str(failure.get(name, ""))) > 2 * length}
+    others = failure.get("others")
+    followed = [str(line)[: length // 2] for line in others[:LINES_KEPT]] if isinstance(others, (list, tuple)) else []
+    return {**failure, **texts, "lines": kept, **({"others": followed} if followed else {})}

@@ -23,7 +23,7 @@ from gaudi3_scale.core._job.rank_logs import (
     ranks_that_end,
     torchrun_failures,
 )
-from gaudi3_scale.core._job.reported_failure import ENDED_BY_AGENT, LEFT
+from gaudi3_scale.core._job.reported_failure import ENDED_BY_AGENT, LEFT, TOLD_BY_OTHERS
 from gaudi3_scale.core._job.supervision import launch_of
 from gaudi3_scale.core._node.commands import Run
 from gaudi3_scale.core._node.process_tree import keep_descendants, own_control_group
@@ -192,7 +192,7 @@ class Node:
             failures = [failure for failure in failures if failure.echo == LEFT]
         if not failures and (ranks.died is None or ranks.suspected):
             return
-        if ranks.suspected and failures[0].echo == ENDED_BY_AGENT:
+        if ranks.suspected and failures[0].echo in (ENDED_BY_AGENT, TOLD_BY_OTHERS):
             # It had ended well, or it was the one that was told to.
             return
         agent = agent_failure(ranks.exit_code or 1, time.time(), ranks.text, given.agent_log)
