@@ -70,7 +70,7 @@ ROWS = (
     ),
     Row(
         "runtime",
-        r"[Uu]nknown runtime specified habana|unknown or invalid runtime name: habana",
+        r"Unknown runtime specified habana|unknown runtime specified habana|unknown or invalid runtime name: habana",
         "the container runtime for the cards is not registered",
         "run the playbook containers.yml",
         PROGRAM,
