@@ -75,6 +75,10 @@ QUESTIONS: Mapping[str, Mapping[str, Any]] = {
     "gaudi_fabric_benchmark_again": {"title": "Repeat known measurements"},
     "gaudi_firmware_canary": {"title": "Canary (first node)"},
     "gaudi_hosts": {"title": "Hosts (group or pattern)"},
+    "gaudi_kubernetes_resources": {
+        "title": "Resources of a pod",
+        "text": "What a pod gets beside its cards, by what a node has: memory=690Gi, hugepages-2Mi=42000Mi, cpu=128.",
+    },
     "gaudi_max_fail_percentage": {"title": "Maximum failed nodes (%)", "min": 0, "max": 100},
     "gaudi_model_expected": {"title": "Version that the alias has now"},
     "gaudi_model_fingerprint": {"title": "Fingerprint of the model's signing key"},
