@@ -10,7 +10,7 @@ import statistics
 from dataclasses import dataclass
 from typing import Mapping, Sequence
 
-from .._node.quantities import quantity
+from .._node.quantities import quantity, short_bytes
 from .._node.regular_file import open_regular
 from .json_lines import LONGEST_LINE, object_of
 
@@ -201,11 +201,6 @@ def _field(key: str, value: object) -> str:
 
 def _plain(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def short_bytes(size: float) -> str:
-    """61.2 GiB, 340 MiB."""
-    return f"{size / (1 << 30):.1f} GiB" if size >= 1 << 30 else f"{size / (1 << 20):.0f} MiB"
 
 
 def short_seconds(seconds: float) -> str:

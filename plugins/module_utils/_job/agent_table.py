@@ -30,9 +30,8 @@ ENTRY = re.compile(
 )
 # W1121 09:12:46.946000 15930 torch/.../api.py:1028] Sending process 15962 closing signal SIGTERM
 SIGNALED = re.compile(r"Sending process (?P<pid>[0-9]{1,9}) closing signal")
-
-
-_SIGTERM = -15
+# The exit status of a rank that was told to end.
+SIGTERM = -15
 # Of a table whose times are whole seconds: what the others are later than the rank that the agent named at once.
 _LATER_S = 0.001
 
@@ -79,7 +78,7 @@ def _time(entry: Match[str], fractions: Mapping[tuple[str, str], float], first: 
     """A rank that failed by itself, in the second in which the agent saw the first one, was not seen before it."""
     own = fractions.get((entry["local"], entry["clock"]))
     whole = _seconds(entry["day"], entry["clock"])
-    if own is None and whole <= first < whole + 1 and int(entry["code"]) != _SIGTERM:
+    if own is None and whole <= first < whole + 1 and int(entry["code"]) != SIGTERM:
         return first + _LATER_S
     return whole + (own or 0.0)
 

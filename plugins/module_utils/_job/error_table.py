@@ -89,8 +89,7 @@ _ANY = re.compile("|".join(f"(?P<{row.key}>{row.text})" for row in ROWS))
 
 def row_of(text: str) -> Optional[Row]:
     """The row for what was written; None where there is none."""
-    found = [row for row in ROWS if re.search(row.text, text)] if _ANY.search(text) else []
-    return found[0] if found else None
+    return next((row for row in ROWS if re.search(row.text, text)), None) if _ANY.search(text) else None
 
 
 def row_named(key: object) -> Optional[Row]:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Iterable, Sequence
 
 from .._node.json_file import parse_json
-from .agent_table import AgentEntry
+from .agent_table import SIGTERM, AgentEntry
 from .failure_kinds import LEAVING, LOST, SIGNAL, TOLD
 from .log_lines import LogLine, cut_middle, log_lines
 from .lost_peer import is_lost_peer
@@ -30,7 +30,6 @@ from .reported_failure import (
 )
 from .tracebacks import ABORTED_AT_EXIT, FIRST_OF, Raised, Uncaught, chain_of, headline_of, of_thread, uncaught
 
-SIGTERM = -15
 SIGKILL = -9
 # Of these lines those before an exception, those of its message, and those of the log's end.
 _FRAME_LINES, _END_LINES = 8, 3

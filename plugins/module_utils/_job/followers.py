@@ -9,8 +9,9 @@ from dataclasses import replace
 from typing import Any, Mapping, Sequence
 
 from .failure import RankFailure
+from .failure_kinds import HANG
 from .log_lines import cut_middle
-from .reported_failure import CAUSE, ENDED_BY_AGENT, LOST_PEER, first_failure_of
+from .reported_failure import CAUSE, ENDED_BY_AGENT, LOST_PEER, first_failure_of, who_failed
 
 # Lines that are kept of a job; with many ranks the rest are counted.
 MOST_OTHERS = 15
@@ -27,7 +28,7 @@ def with_others(first: RankFailure, others: Sequence[RankFailure]) -> RankFailur
 
 def _line(who: str, one: RankFailure, first: RankFailure) -> str:
     said = _SAYS.get(one.echo)
-    if said is None or (one.echo == LOST_PEER and one.kind == first.kind == "hang"):
+    if said is None or (one.echo == LOST_PEER and one.kind == first.kind == HANG):
         said = f"{one.exception}: {one.message}" if one.exception else one.message
     later = one.time - first.time
     when = f" {later:.1f} s later" if one.echo == CAUSE and 0 < later < 60 else ""
@@ -69,14 +70,11 @@ def first_with_others(
 
 
 def _line_of_node(host: str, failure: Mapping[str, Any], first: Mapping[str, Any]) -> str:
-    rank = failure["rank"]
-    place = failure.get("host") or host
-    who = f"rank {rank} on {place}" if isinstance(rank, int) and rank >= 0 else f"the agent on {place}"
     echo = failure.get("echo")
     said = _SAYS.get(echo) if isinstance(echo, int) else None
-    if said is None or failure.get("kind") == first.get("kind") == "hang":
+    if said is None or failure.get("kind") == first.get("kind") == HANG:
         said = f"{failure['exception']}: {failure['message']}" if failure.get("exception") else str(failure["message"])
-    return cut_middle(f"{who} followed: {' '.join(said.split())}", _LINE)
+    return cut_middle(f"{who_failed(host, failure)} followed: {' '.join(said.split())}", _LINE)
 
 
 def _on(line: str, host: str) -> str:

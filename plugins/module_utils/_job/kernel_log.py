@@ -14,6 +14,8 @@ import os
 import re
 import time
 
+from .._node.quantities import short_bytes
+
 _KILLED = re.compile(
     r"(?P<group>Memory cgroup out|Out) of memory: Killed process (?P<pid>\d{1,9}) \((?P<name>[^)\n]{1,64})\) "
     r".{0,200}?anon-rss:(?P<anon>\d{1,15})kB"
@@ -26,7 +28,6 @@ _TASK = re.compile(
 )
 _MEMORY_DUMP = "Tasks state (memory values in pages):"
 PAGE = os.sysconf("SC_PAGE_SIZE")
-GIB, MIB = float(1 << 30), float(1 << 20)
 RECENT_S = 60.0
 MOST_RECORDS, RECORD_BYTES = 100_000, 8192
 
@@ -40,16 +41,12 @@ def what_took_the_memory(log: str) -> str:
     begin = log.rfind(_MEMORY_DUMP, 0, killed.start())
     tasks = _TASK.finditer(log, begin, killed.start()) if begin >= 0 else iter(())
     most = max(tasks, key=lambda task: int(task["pages"]), default=None)
-    ended = f"{killed['name']} (process {killed['pid']}) had {_size(int(killed['anon']) * 1024)}"
+    ended = f"{killed['name']} (process {killed['pid']}) had {short_bytes(int(killed['anon']) * 1024)}"
     if killed["group"] != "Out":
         return f"{ended}, and the limit of its unit or job was reached"
     if most is None or most["pid"] == killed["pid"]:
         return ended
-    return f"{ended}, and {most['name']} (process {most['pid']}) had {_size(int(most['pages']) * PAGE)}"
-
-
-def _size(size: float) -> str:
-    return f"{size / GIB:.1f} GiB" if size >= GIB else f"{size / MIB:.0f} MiB"
+    return f"{ended}, and {most['name']} (process {most['pid']}) had {short_bytes(int(most['pages']) * PAGE)}"
 
 
 def kernel_log(path: str = "/dev/kmsg") -> str:

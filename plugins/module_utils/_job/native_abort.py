@@ -37,8 +37,9 @@ def abort_reason(lines: Sequence[LogLine]) -> Raised | None:
             return Raised(thrown["type"], what["message"].strip() if what else "")
         if _SAID.match(line.text) or _ASSERTION.search(line.text):
             said = Raised("", line.text.strip())
-        elif said is None and beginning_at(line.text):
-            said = Raised("", beginning_at(line.text))
+        elif said is None:
+            known = beginning_at(line.text)
+            said = Raised("", known) if known else None
     return said
 
 

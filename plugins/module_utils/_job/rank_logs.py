@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import BinaryIO, Collection, Container, Mapping, Sequence
 
 from .._node.regular_file import open_regular, read_end
-from .agent_table import AgentEntry, agent_entries, noticed_entry, signaled
+from .agent_table import SIGTERM, AgentEntry, agent_entries, noticed_entry, signaled
 from .failure import (
     SIGKILL,
-    SIGTERM,
     RankFailure,
     first_failure,
     left_early,
@@ -147,9 +146,9 @@ def torchrun_failures(
     told to; None where nobody looked.
     """
     table = agent_entries(agent_log)
-    entries = table or list(filter(None, [noticed_entry(agent_log, first_rank, time.time())]))
+    told, noticed = signaled(agent_log), noticed_entry(agent_log, first_rank, time.time())
+    entries = table or list(filter(None, [noticed]))
     named = {entry.local_rank for entry in entries}
-    told, noticed = signaled(agent_log), noticed_entry(agent_log, first_rank, 0.0)
     failures = [_judged(_failure(entry, attempt), entry, told, noticed, attempt) for entry in entries]
     if gone is not None:
         unnamed = {local: one for local, one in gone.items() if local not in named}

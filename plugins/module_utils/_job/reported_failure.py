@@ -73,16 +73,20 @@ def failure_sentence(host: str, failure: Mapping[str, object]) -> str:
     # Under what screen_text puts before them.
     shown = [f"    {line}" for line in texts_of(failure, "lines")]
     exception = f"{failure['exception']}: " if failure["exception"] else ""
-    place = failure.get("host") or host
-    who = f"rank {failure['rank']} on {place}" if _number(failure["rank"]) >= 0 else f"the agent on {place}"
     failed = "" if failure.get("echo") == LEFT else "failed first: "
-    first = f"{who} {failed}{exception}{failure['message']}"
+    first = f"{who_failed(host, failure)} {failed}{exception}{failure['message']}"
     at = [f"In the user's code: {failure['at']}"] if failure.get("at") else []
     row = row_named(failure.get("row"))
     known = [f"Cause: {row.cause}. Remedy: {row.remedy}."] if row is not None else []
     return "\n".join(
         [first, *shown, *at, *known, *_followed(failure), f"The whole log is {failure['path']} on {host}."]
     )
+
+
+def who_failed(host: str, failure: Mapping[str, object]) -> str:
+    """The rank, or the agent, and its node; ``host``: where the log lies."""
+    place = failure.get("host") or host
+    return f"rank {failure['rank']} on {place}" if _number(failure["rank"]) >= 0 else f"the agent on {place}"
 
 
 def _followed(failure: Mapping[str, object]) -> list[str]:

@@ -16,13 +16,12 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._follow.json_lines im
 from ansible_collections.gaudi3.scale.plugins.module_utils._follow.metrics import (
     duration,
     metric_line,
-    short_bytes,
     short_seconds,
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.binding.plan import NUMA
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import TORCHRUN
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.job_secrets import masked
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import quantity
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import quantity, short_bytes
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.sweep_report import (
     merged_sweep,
     sweep_charts,

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._follow.metrics import duration, short_bytes
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.metrics import duration
 from ansible_collections.gaudi3.scale.plugins.module_utils._follow.usage import together
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import short_bytes
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text import one_line
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.stacked_chart import COLORS
 
