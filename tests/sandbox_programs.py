@@ -28,6 +28,11 @@ SHARED = "/shared/programs"
 OWN_DISKS = "/var/tmp/kept-by-programs"
 TRANSFORMERS = "--use_cpu --ddp_backend gloo --report_to none --max_steps 160 --save_steps 20 --logging_steps 5"
 UNTIL = "until {}; do sleep 0.2; done"
+# It need not be on the disk as a whole yet, and no program here looks for that.
+KILLED_AFTER_S = 2.0
+# For programs that save each 20 steps: none is killed in its next save, after which one that takes the newest directory
+# finds half a checkpoint there, at every try.
+SECONDS_PER_STEP = 2 * KILLED_AFTER_S / 20
 TRAINER = r"resuming training at .*/checkpoint-(\d+)"
 
 
@@ -122,8 +127,7 @@ def lose_a_rank(
         there = f"ls {program.directory}/{program.checkpoint} >/dev/null 2>&1"
         shell(hosts[0], f"timeout {PATIENCE_S:.0f} sh -c {shlex.quote(UNTIL.format(there))} || true")
         assert following.poll() is None, screen(directory)
-        # It need not be on the disk as a whole yet, and no program here looks for that.
-        time.sleep(2)
+        time.sleep(KILLED_AFTER_S)
         killed = kill()
     said = f"grep -rqP {shlex.quote(program.resumed)} {logs_of(program)}"
     shown = shell(hosts[0], f"timeout {PATIENCE_S:.0f} sh -c {shlex.quote(UNTIL.format(said))} || true; date +%s.%N")

@@ -44,9 +44,6 @@ class LocalEngine:
         path = os.pathsep.join(filter(None, [str(self._packages), os.environ.get("PYTHONPATH", "")]))
         self.environment = {**os.environ, "PYTHONPATH": path, "GAUDI_SIMULATED_ENGINE": str(scratch)}
         self.environment |= {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", **(environment or {})}
-        # Where Python keeps nothing that it compiles, each engine would compile Transformers anew.
-        if self.environment.pop("PYTHONDONTWRITEBYTECODE", ""):
-            self.environment["PYTHONPYCACHEPREFIX"] = str(scratch / "compiled")
         self.fault(**(faults or {"warm_up_seconds": 0}))
 
     def fault(self, **faults: object) -> None:

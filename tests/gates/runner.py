@@ -287,7 +287,9 @@ def _environment() -> dict[str, str]:
     return {
         **{name: value for name, value in os.environ.items() if name not in INTRUDERS},
         "PATH": f"{ROOT / '.venv' / 'bin'}:{os.environ['PATH']}",
-        "PYTHONDONTWRITEBYTECODE": "1",
+        # Beside the sources, which are shipped and copied: a fresh .venv has none either, and each of some thousand
+        # processes would compile all that it imports.
+        "PYTHONPYCACHEPREFIX": str(ROOT / "build" / "pycache"),
         # Ranks and trials outnumber the cores: OpenMP's threads that wait by spinning took half of them.
         "OMP_WAIT_POLICY": "PASSIVE",
         "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),

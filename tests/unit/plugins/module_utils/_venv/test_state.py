@@ -146,8 +146,8 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     for name in [name for name in os.environ if name.startswith("PIP_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("no_proxy", "*")
-    # Without compiled files each start of pip takes seconds.
-    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    # What is compiled of each environment's own pip goes with it.
+    monkeypatch.delenv("PYTHONPYCACHEPREFIX", raising=False)
     # Whatever indexes this machine's own pip asks, they are not part of these tests; the environment's pip.conf is.
     # pip takes an empty value for none, and goes on to this machine's own settings.
     nothing = tmp_path / "nothing"
