@@ -74,6 +74,10 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.report_servi
     report_serving_cost_kind,
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.show_fleet_kind import TOLD, show_fleet_kind
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.support_bundle_kind import (
+    COLLECTED,
+    support_bundle_kind,
+)
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_kind import HISTORY, INFO, training_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.tune_training_kind import tune_training_kind
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.upgrade_report import upgrade_report
@@ -248,6 +252,7 @@ KINDS = {
     "report_cost": Kind((COSTED, COURSE, ENERGY), report_cost_kind),
     "report_serving_cost": Kind((SERVED_COST,), report_serving_cost_kind),
     "show_fleet": Kind((TOLD,), show_fleet_kind),
+    "support_bundle": Kind((COLLECTED,), support_bundle_kind),
     "tune_training": Kind((), tune_training_kind),
     "upgrade_driver": Kind((UPGRADED,), _upgrade_driver),
     "upgrade_firmware": Kind((RACK, BEFORE, RESULT, OUTCOME), _upgrade_firmware),
