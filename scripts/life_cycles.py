@@ -49,7 +49,7 @@ UNVERIFIED: the row rests on one weak source, or on our reading of it.
 
 | Where | What it does with the table |
 | --- | --- |
-| `plan_upgrade.yml` | notes of the plan. The JSON has all rows of each node (`life_cycles`) |
+| `plan_upgrade.yml` | notes of the plan. The JSON has all parts of each group of nodes (`life_cycles`) |
 | `preflight.yml` | one warning with what is no longer supported or has a known hole, never a failure |
 | `audit_cluster.yml` | the item `life_cycles`: `watch`, or `fail` if it is in `gaudi_audit_required` |
 | `venv.yml` | warns about a PyTorch with a known hole |

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from .._node.regular_file import open_regular
 from .size import whole_lines
 
-# Of one directory entries, and of all below it files; who writes more of them hides none of the newest of its first.
-MOST_ENTRIES, MOST_FILES = 5000, 2000
+# Entries of one directory, and of all below the first one: an account may make as many as it likes.
+MOST_ENTRIES, MOST_SEEN = 5000, 20_000
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,9 @@ def tails(below: Below) -> list[Tail]:
     except OSError as error:
         return [Tail("", why=f"{below.directory} is not read: {error.strerror}")]
     try:
-        wanted = ((changed, name) for name, changed in _walk(top, "", below.depth) if below.wanted(name))
-        newest = sorted(itertools.islice(wanted, MOST_FILES), reverse=True)[: below.most_files]
+        seen = itertools.islice(_walk(top, "", below.depth), MOST_SEEN)
+        wanted = [(changed, name) for name, changed in seen if changed is not None and below.wanted(name)]
+        newest = sorted(wanted, reverse=True)[: below.most_files]
         return [_tail(top, name, below.bytes_each) for _changed, name in sorted(newest, key=lambda pair: pair[1])]
     finally:
         os.close(top)
@@ -74,17 +75,16 @@ def tail_of(path: str, most: int) -> Tail | None:
         os.close(top)
 
 
-def _walk(directory: int, above: str, depth: int) -> Iterator[tuple[str, float]]:
-    """Names of what is a regular file, and when it was changed; of directories those that are none of a mount point."""
+def _walk(directory: int, above: str, depth: int) -> Iterator[tuple[str, float | None]]:
+    """Each entry's name, and of a regular file when it was changed. Nothing of another file system is gone into."""
     device = os.fstat(directory).st_dev
     with os.scandir(directory) as entries:
         seen = [entry.name for _number, entry in zip(range(MOST_ENTRIES), entries)]
     for name in sorted(seen):
         try:
             about = os.stat(name, dir_fd=directory, follow_symlinks=False)
-            if stat.S_ISREG(about.st_mode):
-                yield above + name, about.st_mtime
-            elif stat.S_ISDIR(about.st_mode) and depth > 1 and about.st_dev == device:
+            yield above + name, about.st_mtime if stat.S_ISREG(about.st_mode) else None
+            if stat.S_ISDIR(about.st_mode) and depth > 1 and about.st_dev == device:
                 opened = _open_directory(name, directory)
                 try:
                     yield from _walk(opened, f"{above}{name}/", depth - 1)

@@ -67,6 +67,14 @@ def test_a_directory_that_is_a_link_is_told_and_not_followed(logs: Path, tmp_pat
     assert "is not read" in tail.why and not tail.text
 
 
+def test_who_makes_many_entries_holds_nobody_up(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(20):
+        (logs / f"a{number:02}").mkdir()
+        (logs / f"a{number:02}" / "x.log").write_text("x\n")
+    monkeypatch.setattr("ansible_collections.gaudi3.scale.plugins.module_utils._support.tails.MOST_SEEN", 10)
+    assert len(read(logs, most_files=100)) == 5
+
+
 def test_one_file(logs: Path) -> None:
     assert tail_of(str(logs / "agent.log"), 8) == Tail("agent.log", "three\n", cut=True)
     assert tail_of(str(logs / "none.log"), 8) is None and tail_of(str(logs / "none/x"), 8) is None
