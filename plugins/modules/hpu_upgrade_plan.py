@@ -287,7 +287,9 @@ def answer(wishes: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
     options = PlanOptions(**wishes)
     release = find_release(options.release, options.release_overrides)
     today = datetime.now(timezone.utc).date()
-    around = Surroundings(today, module.ansible_version, node_inventory.distributions(venv))
+    # AnsibleModule has it from a table of its own, where types cannot see it.
+    core = str(getattr(module, "ansible_version", ""))
+    around = Surroundings(today, core, node_inventory.distributions(venv))
     plan = upgrade_plan(options, node_inventory.read(run_process, kernel_tree(), venv), release, around)
     return {"changed": False, **plan}
 
