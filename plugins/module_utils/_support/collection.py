@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -73,8 +73,10 @@ def collected(wanted: Wanted, run: Run) -> list[Item]:
 
     Raises GaudiError for what cannot name a job.
     """
-    jobs, unknown = _jobs(wanted)
-    secrets = _secrets(jobs)
+    known = [_paths(wanted, name) for name in known_jobs(_paths(wanted, "any"))]
+    jobs, unknown = _chosen(wanted.jobs, {job.name: job for job in known})
+    # Of all jobs: what one has printed may stand in a log that is nobody's.
+    secrets = _secrets(known)
     sources = [*wanted.sources, *(one for job in jobs for one in of_job(job))]
     left = wanted.most_bytes
     found = []
@@ -157,20 +159,18 @@ def _within(item: Item, left: int) -> Item:
     return replace(item, text=text, cut=True, hidden=how_many_hidden(text))
 
 
-def _jobs(wanted: Wanted) -> tuple[list[JobPaths], list[str]]:
-    """Those that are wanted, and of their names those that this node does not know."""
+def _paths(wanted: Wanted, name: str) -> JobPaths:
+    return JobPaths(check_name(name), wanted.state_directory, wanted.log_directory)
 
-    def paths(name: str) -> JobPaths:
-        return JobPaths(check_name(name), wanted.state_directory, wanted.log_directory)
 
-    known = known_jobs(paths("any"))
-    if wanted.jobs:
-        # As a text they come with the blanks after its commas.
-        named = [check_name(name) for name in dict.fromkeys(map(str.strip, wanted.jobs))]
-        return [paths(name) for name in named if name in known], [name for name in named if name not in known]
-    by_time = {name: _changed(paths(name).description) for name in known}
-    newest = sorted(known, key=lambda name: by_time[name], reverse=True)[:NEWEST_JOBS]
-    return [paths(name) for name in newest], []
+def _chosen(names: Sequence[str], known: Mapping[str, JobPaths]) -> tuple[list[JobPaths], list[str]]:
+    """The jobs of these names, or the newest, and the names that this node does not know."""
+    # As a text they come with the blanks after its commas.
+    named = [check_name(name) for name in dict.fromkeys(map(str.strip, names))]
+    if named:
+        return [known[name] for name in named if name in known], [name for name in named if name not in known]
+    newest = sorted(known.values(), key=lambda job: _changed(job.description), reverse=True)
+    return newest[:NEWEST_JOBS], []
 
 
 def _changed(path: str) -> float:

@@ -26,7 +26,8 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._support.collection i
 from ansible_collections.gaudi3.scale.plugins.module_utils._support.size import bytes_of
 
 KEY, TOKEN, RUN = "wandb-0123456789abcdef", "Zq7pLantEd0Token", "5up3rv1s0r-0f-the-run"
-SECRETS = (KEY, TOKEN, RUN)
+OLDER = "0lder-j0b-password"
+SECRETS = (KEY, TOKEN, RUN, OLDER)
 SAID = {
     "hl-smi": "HL-325L 38C 226W\n",
     "dmesg": f"habanalabs 0000:19:00.0: Device is NOT usable\nusb 1-1: new device\nkexec --password={TOKEN}\n",
@@ -50,6 +51,9 @@ def node(tmp_path: Path) -> Path:
         "var/lib/gaudi3_scale/qualify/verdict.json": json.dumps({"state": "unhealthy"}),
         "state/control/llama/job.json": json.dumps({"command": ["train.py", "--wandb-key", KEY], "name": "llama"}),
         "state/control/llama/environment": f"WANDB_API_KEY={KEY}\n",
+        "state/control/older/job.json": json.dumps({"name": "older"}),
+        "state/control/older/environment": f"MLFLOW_PASSWORD={OLDER}\n",
+        "var/log/habana_logs/7/printed.log": f"connected with <{OLDER}>\n",
         "state/control/llama/supervision.json": json.dumps({"secret": RUN}),
         "state/jobs/llama/ended.json": json.dumps({"result": "exit-code"}),
         "state/jobs/llama/checkpoint.json": json.dumps({"secret": RUN}),
