@@ -23,6 +23,7 @@ ACTION_ROLES = {
     "gaudi_quarantine",
     "gaudi_serving",
     "gaudi_slurm",
+    "gaudi_support",
     "gaudi_training",
     "gaudi_tune",
     "gaudi_upgrade",

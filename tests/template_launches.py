@@ -56,6 +56,7 @@ PLAUSIBLE: Mapping[str, Any] = {
     "gaudi_storage_directory": "/var/tmp",
     "gaudi_storage_files": 1,
     "gaudi_storage_job": "llama",
+    "gaudi_support_jobs": "llama",
     "gaudi_training_batch_size": 8,
     "gaudi_training_command": "/srv/trainee.py {max_steps} 0.2 --note 'two words'",
     "gaudi_training_model": "layers=2, width=64",

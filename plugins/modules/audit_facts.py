@@ -61,7 +61,8 @@ facts:
     - C(system) with C(cpu_busy), C(io_wait) and C(memory_used), from 0 to 1; C(flags), V(null) without a flags file;
       C(qualification) with C(state) and C(time); C(jobs), how many are C(known) and C(failed); C(job) with C(state),
       its last lines by kind, C(restarts) and C(usage), empty if this node does not know the job; C(cards), how many
-      were C(compared), which differences between their sources are C(explained) and C(unexplained), and C(hlml_reason).
+      were C(compared), which differences between their sources are C(explained) and C(unexplained), and C(hlml_reason);
+      C(stack) with the loaded C(driver), C(kernel) and C(os).
   type: dict
   returned: success
 """

@@ -70,6 +70,7 @@ OUTCOMES = frozenset(
         "show_fleet",
         "show_training",
         "site",
+        "support_bundle",
         "tune_training",
         "upgrade_driver",
         "upgrade_firmware",

@@ -48,6 +48,7 @@ LOOKS = (
     "upgrade_firmware",
     "audit_cluster",
     "show_fleet",
+    "collect_support_bundle",
 )
 # A node that is in service is returned without a question.
 ACTIONS = ("schedule_qualification", "cap_power", "return_node", "quarantine_node")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .._cards import hpu_facts
+from .._cards.node_system import read_kernel, read_system
 from .._errors import GaudiError
 from .._follow.history import lines_of_runs
 from .._follow.state import read_worker_group
@@ -17,7 +18,7 @@ from .._follow.status import read_status
 from .._follow.usage import last_usage
 from .._follow.worker_group import ABSENT, FAILED
 from .._job.paths import NAME, JobPaths, check_name
-from .._node import environment_file
+from .._node import environment_file, kernel_modules
 from .._node.commands import Run
 from .._node.rendered_files import read_text
 from .._node.secret_words import is_secret
@@ -53,6 +54,16 @@ def gather(
         "jobs": _jobs(state_directory, log_directory, run),
         "job": _job(about, run) if about else {},
         "cards": _cards(run, kernel_root),
+        "stack": _stack(kernel_root),
+    }
+
+
+def _stack(kernel_root: str) -> dict[str, Any]:
+    """What has a life cycle: the driver that is loaded, the kernel, the operating system."""
+    return {
+        "driver": kernel_modules.loaded_version(kernel_root) or "",
+        "kernel": read_kernel(kernel_root).release or "",
+        "os": read_system().os,
     }
 
 

@@ -13,52 +13,18 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from .._errors import GaudiError
-from .._releases.known_holes import Hole, holes_of
+from .._releases.engine_versions import MATRIX, TESTED
+from .._releases.known_holes import BY_HAND, VLLM, holes_of
 from .._releases.lookup import find_release, version_key
 
 VERSION_OPTION, HOLES_OPTION = "engine_version", "accept_holes"
-_MATRIX = "vllm-gaudi docs/getting_started/compatibility_matrix.md"
-# Version to the releases that it was tested with.
-TESTED: Mapping[str, tuple[str, ...]] = {
-    "0.11.2": ("1.22.2", "1.23.0"),
-    "0.13.0": ("1.23.0",),
-    "0.14.1": ("1.23.0",),
-    "0.15.1": ("1.23.0",),
-    "0.16.0": ("1.23.0",),
-    "0.17.1": ("1.23.0", "1.24.0"),
-    "0.19.0": ("1.24.0",),
-    "0.19.1": ("1.24.0",),
-    "0.21.0": ("1.24.0",),
-    "0.24.0": ("1.24.1",),
-    "0.26.0": ("1.24.1",),
-}
 # The plug-in's first; before it there was HabanaAI/vllm-fork, which has ended.
 FIRST = "0.10.1"
 # vllm-project/vllm#34730; without it running requests are cut off when an engine is stopped.
 DRAINS_SINCE = "0.18.0"
 # Read in vllm-gaudi 0.26; not looked for in versions before 0.24.
 PADS_SINCE = "0.24.0"
-VLLM = "vllm"
-# The first versions without each are UNVERIFIED: the threads say which branches have it, and not which release is the
-# first without.
-HOLES = (
-    Hole(
-        VLLM,
-        "0.14.0",
-        "CVE-2026-22807",
-        "code that comes with a model runs although trust-remote-code is not set",
-        "https://github.com/vllm-project/vllm/issues/41273",
-        "2026-11-29",
-    ),
-    Hole(
-        VLLM,
-        "0.18.0",
-        "CVE-2026-27893",
-        "code that comes with a model of Nemotron VL or Kimi K2.5 runs although trust-remote-code is not set",
-        "https://github.com/vllm-project/vllm/pull/36192",
-        "2026-11-29",
-    ),
-)
+HOLES = tuple(hole for hole in BY_HAND if hole.package == VLLM)
 # A hole that only models of these kinds open.
 ONLY_WITH: Mapping[str, tuple[str, ...]] = {
     "CVE-2026-27893": ("Llama_Nemotron_Nano_VL", "LlamaNemotronVLChatModel", "KimiK25ForConditionalGeneration"),
@@ -113,7 +79,7 @@ def _warnings(version: str, release: str, fitting: Sequence[str]) -> list[str]:
     said = []
     if version not in fitting:
         tested = f"; tested are {', '.join(fitting)}" if fitting else ""
-        said.append(f"vLLM {version} was not tested with release {release} ({_MATRIX}){tested}.")
+        said.append(f"vLLM {version} was not tested with release {release} ({MATRIX}){tested}.")
     if not Engine(version).drains:
         said.append(
             f"vLLM {version} cuts off running requests when it is stopped; {DRAINS_SINCE} and newer let them end."
@@ -123,7 +89,7 @@ def _warnings(version: str, release: str, fitting: Sequence[str]) -> list[str]:
 
 def refuse_holes(engine: Engine, accepted: Collection[str], architectures: Collection[str]) -> None:
     """GaudiError for a known hole that nobody has accepted and that one of the models can open."""
-    for hole in holes_of(VLLM, engine.version, HOLES):
+    for hole in holes_of(VLLM, engine.version):
         is_open = hole.name not in ONLY_WITH or set(ONLY_WITH[hole.name]) & set(architectures)
         if is_open and hole.name not in accepted:
             raise GaudiError(

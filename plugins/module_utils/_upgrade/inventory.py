@@ -157,11 +157,14 @@ def _built(run: Run) -> dict[str, str]:
     return {entry.kernel: entry.version for entry in entries if entry.kernel}
 
 
+def distributions(venv: str) -> dict[str, str]:
+    """What pip has put into the environment: name to version."""
+    sites = Path(venv).glob("lib/python3*/site-packages") if venv else ()
+    return installed_distributions([entry.name for site in sites for entry in site.iterdir()])
+
+
 def _pytorch(venv: str) -> tuple[str | None, str | None]:
     """PyTorch's version in the environment, and the release of the vendor's plugin there (``1.23.0.695``)."""
-    if not venv:
-        return None, None
-    entries = [entry.name for site in Path(venv).glob("lib/python3*/site-packages") for entry in site.iterdir()]
-    found = installed_distributions(entries)
+    found = distributions(venv)
     plugin = found.get("habana-torch-plugin")
     return found.get("torch"), ".".join(plugin.split(".")[:3]) if plugin else None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 
 from .._cards.hardware import generation_named
 from .._cards.hpu_facts import Card, HpuFacts
@@ -18,6 +19,7 @@ from .._host.kernel.secure_boot import advice as secure_boot_advice
 from .._node.check import Check
 from .._node.oldest_python import OLDEST_PYTHON_NAME
 from .._releases.lookup import RELEASES, Release, find_release, kernel_fits, release_part, version_key
+from .life_cycles import life_cycle_check
 
 # The vendor's binary packages exist for this architecture only.
 ARCHITECTURE = "x86_64"
@@ -38,13 +40,21 @@ class Wanted:
 
 
 def preflight_checks(
-    facts: HpuFacts, disks: Sequence[Disk], wanted: Wanted, secure_boot: SecureBoot | None = None
+    facts: HpuFacts,
+    disks: Sequence[Disk],
+    wanted: Wanted,
+    secure_boot: SecureBoot | None = None,
+    today: date | None = None,
 ) -> list[Check]:
-    """Every check, failed or not. Checks that need the release's data are left out where the release is unknown."""
+    """Every check, failed or not. Checks that need the release's data are left out where the release is unknown.
+
+    Life cycles are judged as of ``today``, and left out without it.
+    """
     known, release_check = _release(wanted)
     checks = [release_check, _one_release(wanted), *_cards(facts, wanted)]
     if known is not None:
         checks += [_generation(facts, known), *_operating_system(facts, known, wanted)]
+        checks += [life_cycle_check(facts, known, today)] if today else []
     checks += [_architecture(facts), _systemd(facts), _python(facts), *_space(disks), _iommu(facts)]
     # What the driver layer mends is no reason to keep a node from it.
     checks += [replace(check, advice=True) for check in verbs_checks(facts)]

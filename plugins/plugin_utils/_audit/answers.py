@@ -64,6 +64,7 @@ FACTS: Kind = record(
                 "unexplained": several(said, _MOST_DISAGREEMENTS),
                 "hlml_reason": said,
             }
-        )
+        ),
+        "stack": record({"driver": said, "kernel": said, "os": said}),
     },
 )

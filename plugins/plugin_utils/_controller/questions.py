@@ -108,6 +108,11 @@ QUESTIONS: Mapping[str, Mapping[str, Any]] = {
     "gaudi_storage_seconds": {"title": "Duration per phase (seconds)", "min": 1},
     "gaudi_storage_size": {"title": "File size"},
     "gaudi_storage_tokens_per_second": {"title": "Tokens per second of the job", "min": 0},
+    "gaudi_support_jobs": {
+        "title": "Training jobs",
+        "text": "Jobs whose logs are collected, separated by commas. If empty, the three newest of each node.",
+    },
+    "gaudi_support_max_mib": {"title": "Maximum size per node (MiB)", "min": 1, "max": 48},
     "gaudi_training_batch_size": {"title": "Batch size per rank", "min": 0},
     "gaudi_training_command": {
         "title": "Program and arguments",

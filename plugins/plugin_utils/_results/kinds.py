@@ -31,6 +31,7 @@ NAMES = (
     "report_cost",
     "report_serving_cost",
     "show_fleet",
+    "support_bundle",
     "tune_training",
     "upgrade_driver",
     "upgrade_firmware",

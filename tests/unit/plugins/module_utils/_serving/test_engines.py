@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.module_utils._releases.engine_versions import TESTED
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.table import RELEASES
-from ansible_collections.gaudi3.scale.plugins.module_utils._serving.engines import (
-    TESTED,
-    Engine,
-    choose_engine,
-    refuse_holes,
-)
+from ansible_collections.gaudi3.scale.plugins.module_utils._serving.engines import Engine, choose_engine, refuse_holes
 
 
 def test_the_newest_that_was_tested_with_the_release_is_chosen():

@@ -54,6 +54,7 @@ GIVEN = {
     "report_cost": {"job": "llama", "currency": "EUR", "node_hour": 30.0},
     "report_serving_cost": {"serving": "chat", "hours": 1.0, "currency": "EUR", "node_hour": 30.0},
     "show_fleet": {},
+    "support_bundle": {},
     "training": {"job": "llama"},
     "tune_training": given_of_a_study(json.dumps(REPORT)),
     "upgrade_driver": {"release": "1.24.1"},
