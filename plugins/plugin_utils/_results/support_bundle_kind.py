@@ -10,7 +10,6 @@ from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import (
-    Kind,
     maybe,
     record,
     said,
@@ -26,13 +25,13 @@ STORED, LISTED, NOT_STORED, FAILED, UNREACHABLE = "collected", "listed", "not st
 COLUMNS = ("node", "state", "files", "missing", "KiB of text", "secrets hidden", "KiB of archive", "archive")
 PARTS = ("file", "nodes", "KiB", "cut", "secrets hidden", "from")
 _MOST_ITEMS = 2000
-_CONTENTS: Kind = several(
+_CONTENTS = several(
     record(
         {"name": said, "source": said, "bytes": whole(), "cut": truth, "hidden": whole(), "why": said},
     ),
     _MOST_ITEMS,
 )
-_ANSWER: Kind = record({"contents": _CONTENTS}, {"file": maybe(said), "size": maybe(whole()), "error": maybe(said)})
+_ANSWER = record({"contents": _CONTENTS}, {"file": maybe(said), "size": maybe(whole()), "error": maybe(said)})
 
 
 def support_bundle_kind(asked: Asked) -> Made:
