@@ -33,6 +33,12 @@ options:
     description: Wait on the node until the worker group has ended.
     type: bool
     default: false
+  wait_for_event:
+    description:
+      - With O(wait), also return as soon as there is an event after O(events_after).
+      - So a failure is known at once, and the node is not asked again and again meanwhile.
+    type: bool
+    default: false
   timeout:
     description: Maximum seconds to wait. After that RV(state) is V(running).
     type: int
@@ -391,7 +397,11 @@ jobs:
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils._follow.report import report, wait_until_ended
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.report import (
+    report,
+    wait_for_event,
+    wait_until_ended,
+)
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JOB_ARGUMENTS, paths_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
@@ -408,6 +418,7 @@ def main() -> None:
             "events_after": {"type": "int", "default": 0},
             "log_lines": {"type": "int", "default": 20},
             "wait": {"type": "bool", "default": False},
+            "wait_for_event": {"type": "bool", "default": False},
             "timeout": {"type": "int", "default": 600},
             "start_timeout": {"type": "int"},
             "failure_in_logs": {"type": "bool", "default": False},
@@ -418,7 +429,9 @@ def main() -> None:
 
 def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
     paths = paths_from(options)
-    if options["wait"] and not module.check_mode:
+    if options["wait"] and options["wait_for_event"] and not module.check_mode:
+        wait_for_event(paths, run_process, options["timeout"], options["events_after"])
+    elif options["wait"] and not module.check_mode:
         wait_until_ended(paths, run_process, options["timeout"], start_timeout=options["start_timeout"])
     wishes = {name: options[name] for name in ("metrics_after", "events_after", "log_lines", "failure_in_logs")}
     result = report(paths, run_process, **wishes)

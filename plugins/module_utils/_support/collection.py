@@ -129,7 +129,9 @@ def _said(source: Program, run: Run) -> Item:
     command = " ".join(source.argv)
     done = run(source.argv, timeout=source.timeout)
     if not done.stdout.strip():
-        return Item(source.name, command, why=done.stderr.strip()[-200:] or f"it printed nothing and ended with {done.rc}")
+        return Item(
+            source.name, command, why=done.stderr.strip()[-200:] or f"it printed nothing and ended with {done.rc}"
+        )
     text = source.part(done.stdout)
     if not text:
         return Item(source.name, command, why="none of its lines is about the cards")
