@@ -199,6 +199,27 @@ CASES = [
     Case("GaudiCardWasReset", True, "once", {card("resets_total"): f"{steady(0, 5)} {steady(1, 5)}"}, 7),
     Case("GaudiCardWasReset", False, "long ago", {card("resets_total"): steady(1, 60)}, 50),
     Case(
+        *("GaudiCardResetAgain", True, "twice, half an hour apart"),
+        {card("resets_total"): f"{steady(3, 90)} {steady(4, 30)} {steady(5, 10)}"},
+        125,
+    ),
+    Case(
+        *("GaudiCardResetAgain", False, "by two tries at the same failure"),
+        {card("resets_total"): f"{steady(3, 90)} {steady(4, 3)} {steady(5, 40)}"},
+        100,
+    ),
+    Case(
+        *("GaudiCardResetAgain", False, "the first one, after some of days ago"),
+        {card("resets_total"): "3+0x1500 4+0x60"},
+        1510,
+        every_s=60,
+    ),
+    Case(
+        *("GaudiCardResetAgain", False, "not again since yesterday"),
+        {card("resets_total"): f"{steady(3, 90)} {steady(4, 30)}"},
+        118,
+    ),
+    Case(
         *("GaudiCardThrottles", True, "all cards at 1.2 GHz under load"),
         {**CLOCKS, **BUSY, **{name: steady(1.2e9, 60) for name in FULL_SPEED}},
         10,
