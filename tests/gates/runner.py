@@ -32,8 +32,9 @@ from .rotation import Queue
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = ROOT / "build" / "test-logs"
 TAIL_LINES = 60
-# Ansible looks for collections on Python's own path too: what a caller put there would be tested instead of this.
-INTRUDERS = ("PYTHONPATH", "PYTHONHOME")
+# Ansible looks for collections on Python's own path too: what a caller put there would be tested instead of this. And
+# who keeps nothing compiled compiles all that each process imports.
+INTRUDERS = ("PYTHONPATH", "PYTHONHOME", "PYTHONDONTWRITEBYTECODE")
 INTERRUPTIONS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 # Names the directory in which a gate's test runners leave their results.
 JUNIT = "GATE_JUNIT"
