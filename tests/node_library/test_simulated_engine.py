@@ -18,6 +18,8 @@ from sandbox.engine.local import LocalEngine
 from sandbox.engine.wheels import VERSIONS, engine_wheels
 from tests.tiny_llama import write_tiny_llama
 
+pytestmark = pytest.mark.in_turn("engine")
+
 KEY = {"VLLM_API_KEY": "of this test"}
 
 
@@ -62,7 +64,6 @@ def streamed(engine: LocalEngine, path: str, body: dict[str, object]) -> list[st
     return [line.removeprefix("data: ") for line in text.split("\n\n") if line]
 
 
-@pytest.mark.in_turn
 def test_it_says_that_it_is_simulated(engine: LocalEngine) -> None:
     assert ask(engine, "/version") == (200, {"version": "0.26.0", "simulated": True})
     assert "simulated" in engine.log.read_text().splitlines()[0]
@@ -191,7 +192,6 @@ def begin(engine: LocalEngine, tokens: int) -> http.client.HTTPResponse:
     return answer
 
 
-@pytest.mark.in_turn
 def test_a_drain_ends_streams_and_refuses_newcomers(model: Path, scratch: Path) -> None:
     with LocalEngine(model, scratch, ["--shutdown-timeout", "60"]) as engine:
         # Long enough that a busy machine asks while it drains.

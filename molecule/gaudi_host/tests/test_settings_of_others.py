@@ -87,6 +87,7 @@ def test_more_huge_pages_of_the_command_line_are_left_also_after_a_boot(
     sandbox("reboot", NODE)
 
 
+@pytest.mark.in_turn
 def test_a_file_of_somebody_else_at_our_path_is_kept_beside_ours(node: Host, tmp_path: Path) -> None:
     node.check_output(f"echo vm.swappiness=1 > {OURS}")
     assert f"{OURS} was not written by gaudi3.scale" in said(host_layer(tmp_path))

@@ -106,6 +106,7 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Any:
     assert code == 0, said
 
 
+@pytest.mark.in_turn("held")
 @pytest.mark.usefixtures("held")
 def test_a_rank_is_in_the_image_in_the_unit_and_has_no_power() -> None:
     rank = rank_of("node2", HELD, COUNTING)
@@ -124,6 +125,7 @@ def test_a_rank_is_in_the_image_in_the_unit_and_has_no_power() -> None:
     assert "control" not in seen
 
 
+@pytest.mark.in_turn("held")
 @pytest.mark.usefixtures("held")
 def test_a_value_of_the_environment_is_in_no_command_line() -> None:
     assert SECRET in shell("node1", f"tr '\\0' '\\n' < /proc/{rank_of('node1', HELD, COUNTING)}/environ")

@@ -90,6 +90,7 @@ def refusals(directory: Path, playbook: str, variables: Mapping[str, Any]) -> li
     return [message for message in said if not OF_NODES.search(message)]
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize(("playbook", "variables"), named_rows(ROWS, SHORT))
 def test_a_launch_ends_in_no_refusal_that_its_survey_could_have_prevented(
     playbook: str, variables: dict[str, Any], tmp_path: Path, request: pytest.FixtureRequest

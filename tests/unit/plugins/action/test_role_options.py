@@ -102,6 +102,7 @@ def test_a_role_of_the_collection_refuses_what_its_task_was_given(site):
     assert "UNREACHABLE" not in screen
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize(
     ("role_name", "variables"),
     [
@@ -145,6 +146,7 @@ def test_outside_of_a_role_all_of_the_collection_are_looked_at_at_once(site):
     assert "gaudi_verify_kard is not an option of gaudi_verify on node1; did you mean gaudi_verify_cards?" in screen
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("task", [CHECK[0], role("import", "gaudi3.scale.gaudi_flags", rolespec_validate=False)])
 @pytest.mark.parametrize("place", ["inventory", "extra", "task"])
 def test_what_belongs_to_no_role_is_looked_at_by_all(site, task, place):
@@ -162,6 +164,7 @@ def test_what_belongs_to_no_role_is_looked_at_by_all(site, task, place):
     assert SECRET not in screen and "UNREACHABLE" not in screen
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize(
     ("playbook", "option", "sentence"),
     [

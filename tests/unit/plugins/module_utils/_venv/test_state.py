@@ -193,6 +193,7 @@ def test_who_logs_in_at_an_index_is_told_to_nobody(site: Site) -> None:
     assert set(files.values()) == {0o600}
 
 
+@pytest.mark.in_turn
 def test_a_failure_does_not_tell_who_logs_in(site: Site) -> None:
     index = site.url.replace("http://", "http://robot:Planted1@")
     with pytest.raises(GaudiError) as refused:
@@ -257,6 +258,7 @@ def test_another_build_of_one_version_is_installed(site: Site) -> None:
         assert not site.converge(**wanted)["changed"]
 
 
+@pytest.mark.in_turn
 def test_the_node_library_is_told_apart_by_its_content(site: Site, tmp_path: Path) -> None:
     """Two commits of one version are two wheels, and no index is asked for the name."""
 
@@ -360,6 +362,7 @@ def test_two_controllers_wait_for_each_other(site: Site) -> None:
     assert not site.converge()["changed"]
 
 
+@pytest.mark.in_turn
 def test_an_interrupted_installation_is_thrown_away(site: Site) -> None:
     class PowerLoss(BaseException):
         """Nothing in the code under test may catch it."""
@@ -379,6 +382,7 @@ def test_an_interrupted_installation_is_thrown_away(site: Site) -> None:
     assert site.version_of("torch") == BUILD
 
 
+@pytest.mark.in_turn
 def test_an_existing_environment_survives_failures(site: Site) -> None:
     site.converge()
     stamp = (site.venv / STAMP).read_text()
@@ -506,6 +510,7 @@ def _flip(path: Path) -> None:
     path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
 
 
+@pytest.mark.in_turn
 def test_a_site_s_bundle_is_all_that_pip_takes_from(signed: SignedSite, site: Site) -> None:
     """No page of an index is read, and every file has the checksum that was signed."""
     shown = signed.converge(check_mode=True)["diff"]
