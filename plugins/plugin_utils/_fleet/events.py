@@ -14,6 +14,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.order import (
     is_rescued,
     name_of,
 )
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.pages import REACHING, page_about
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.reasons import alike, reason_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.screen import Screen
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.tally import (
@@ -200,4 +201,5 @@ def _trouble(result: Any, state: str) -> Trouble:
     if task.delegate_to and task.delegate_to != host.get_name():
         reason = f"on {plain(task.delegate_to)}: {reason}"
     names = [host.get_name(), host.vars.get("ansible_host")]
-    return Trouble(state, reason, alike(reason, [name for name in names if isinstance(name, str)]))
+    page = REACHING if state == UNREACHABLE else page_about(task._role.get_name() if task._role else "", task.action)
+    return Trouble(state, reason, alike(reason, [name for name in names if isinstance(name, str)]), page)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ OUT = (UNREACHABLE, FAILED)
 NOT_RUN = "not run"
 STATES = (*OUT, STOPPED, NOT_RUN, "changed", "ok")
 # Kinds of trouble that have a line of their own: with the others, the head and the healthy hosts a screen of 40 lines.
-MOST_KINDS = 30
+MOST_KINDS = 27
 # Columns of the names at most; the reason needs the others.
 _MOST_NAMES = 18
 # Counts of Ansible's own recap that a line of healthy hosts has.
@@ -72,6 +73,12 @@ def table(ended: Sequence[Ended], width: int) -> list[tuple[str, str]]:
         kinds = f"and {len(more)} more kind{'s' * (len(more) != 1)} on {numbered(hosts)}"
         said.insert(MOST_KINDS, ("", kinds))
     return said
+
+
+def pages(ended: Sequence[Ended]) -> list[str]:
+    """Those that say more about what the hosts are out for, that of most hosts first."""
+    counted = Counter(one.trouble.page for one in ended if one.trouble and one.trouble.page and one.state in OUT)
+    return [page for page, _hosts in counted.most_common()]
 
 
 def lines_of(ended: Sequence[Ended]) -> list[Line]:

@@ -10,11 +10,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible import constants as C  # noqa: N812 - as all of Ansible has it
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.final_table import OUT, numbered, table, title
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.final_table import (
+    OUT,
+    numbered,
+    pages,
+    table,
+    title,
+)
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.fleet import Fleet
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.host_names import compact, in_order, shortened
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.live_line import LiveLine
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.order import name_of
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.pages import ADDRESS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.tally import Tally, Trouble
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.text_width import columns_of, cut, wrapped
 
@@ -22,6 +29,7 @@ _INDENT, _MORE = " " * 4, " " * 8
 # A kind of trouble is told whole when its first host has it; of more kinds in one task the counts say enough.
 _MOST_AT_ONCE, _MOST_LINES_OF_ONE = 5, 8
 _MOST_KINDS_OF_TASK = 10
+_MOST_PAGES = 3
 # Columns of the hosts before what they share.
 _MOST_NAMES = 40
 
@@ -104,6 +112,8 @@ class Screen:
         self._print(cut(title(ended, words), self._width), color=C.COLOR_HIGHLIGHT)
         for state, text in table(ended, self._width):
             self._print(text, color=_color(state))
+        for page in pages(ended)[:_MOST_PAGES]:
+            self._print(f"See {page} in {ADDRESS}")
 
     def _close(self, tally: Tally, *, is_alone: bool) -> None:
         if self._is_silent:

@@ -15,11 +15,12 @@ COUNTED = (FAILED, UNREACHABLE, "ok", "changed", "skipped", "rescued", "ignored"
 
 @dataclass(frozen=True)
 class Trouble:
-    """Why a host is out. ``alike`` is the reason without the host's own names."""
+    """Why a host is out. ``alike`` is the reason without the host's own names, ``page`` what says more about it."""
 
     state: str
     reason: str
     alike: str
+    page: str = ""
 
     @property
     def kind(self) -> tuple[str, str]:

@@ -58,6 +58,7 @@ def task(name: str, **more: Any) -> Any:
         "run_once": False,
         "tags": [],
         "loop": None,
+        "_role": None,
     }
     return SimpleNamespace(get_name=lambda: name, _uuid=object(), _parent=None, **{**known, **more})
 
@@ -124,13 +125,34 @@ def test_hosts_that_share_an_outcome_share_its_lines(shown: Shown, events: Event
         f"RESULT of {number} hosts: 1 unreachable, {number - 1} changed",
         f"UNREACHABLE  {1:>{digits}}  {'node000':<{wide}}  connect to host 10.1.0.0: refused",
         f"changed      {number - 1}  {ok:<{wide}}  ok=2 changed=1",
+        "See docs/first_day.md in https://github.com/gaudi3-scale/gaudi3.scale",
     ]
+
+
+def test_each_failure_leads_to_the_page_of_its_role_or_module_and_three_are_enough(
+    shown: Shown, events: Events
+) -> None:
+    nodes = [host(f"n{number}") for number in range(6)]
+    roles = [None, *(SimpleNamespace(get_name=lambda name=name: name) for name in ("gaudi3.scale.gaudi_batch", "mine"))]
+    flags, batch, foreign = (
+        task("It", _role=role, action=action)
+        for role, action in zip(roles, ("gaudi3.scale.hpu_flags", "ansible.builtin.assert", "gaudi3.scale.rollout"))
+    )
+    other = task("It", action="ansible.builtin.command")
+    events.play(play(flags, hosts=nodes))
+    for place, one in enumerate((flags, batch, batch, foreign, other)):
+        events.failed(result(one, nodes[place], msg=f"why {place}"), is_ignored=False)
+    events.unreachable(result(batch, nodes[5], msg="No route"))
+    events.end(stats(**{f"n{place}": {"failures": 1} for place in range(5)}, n5={"unreachable": 1}))
+    pages = [line.split()[1] for line in shown.lines if line.startswith("See ")]
+    assert pages == ["docs/batch.md", "docs/flags.md", "docs/upgrade.md"]
 
 
 def test_the_page_shows_what_is_printed(shown: Shown, events: Events) -> None:
     hosts = [host(f"node{place:03}") for place in range(1, 513)]
+    role = SimpleNamespace(get_name=lambda: "gaudi3.scale.gaudi_driver")
     read, install, load = (
-        task(f"gaudi_driver : {name}") for name in ("Read the driver", "Install the driver", "Load it")
+        task(f"gaudi_driver : {name}", _role=role) for name in ("Read the driver", "Install the driver", "Load it")
     )
     events.play(play(read, install, load, hosts=hosts))
     no_route = "ssh: connect to host {} port 22: No route to host"
@@ -167,7 +189,7 @@ def test_five_hundred_different_failures_are_two_screens(shown: Shown, events: E
     events.end(stats(**{one.get_name(): {"failures": 1} for one in hosts}))
     end = next(place for place, line in enumerate(shown.lines) if line.startswith("RESULT"))
     assert len(shown.lines[end - 1 :]) <= 40
-    assert shown.lines[-1] == "and 482 more kinds on 482 hosts"
+    assert shown.lines[-1] == "and 485 more kinds on 485 hosts"
     assert len(shown.lines[:end]) <= 5 * 8 + 10 + 6
     assert all(line.isprintable() for line in shown.lines)
     wide = [sum(2 if one == "節" else 1 for one in line) for line in shown.lines]
