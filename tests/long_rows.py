@@ -15,7 +15,7 @@ Row = TypeVar("Row")
 # Set by a run of the gates, which prints it; who starts pytest by hand has the same rows each time.
 SEED = "GATE_SEED"
 # The mark of a test that one run of so many plays, and each long run. What the table of capabilities names has none.
-IN_TURN, TURNS = "in_turn", 4
+IN_TURN, TURNS = "in_turn", 8
 
 
 def each(nth: int) -> pytest.MarkDecorator:

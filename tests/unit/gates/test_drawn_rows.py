@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,12 +28,27 @@ def test_over_twenty_runs_each_row_is_played(nth: int, tmp_path: Path, monkeypat
 
 def test_a_number_that_is_given_draws_the_same_rows_and_is_not_counted(tmp_path: Path) -> None:
     last = tmp_path / "last"
-    first = drawn(None, last)
+    first = drawn(None, last, tmp_path)
     assert 0 <= first < BEGINNINGS
     assert drawn(7, last) == drawn(7, last) == 7
     assert drawn(None, last) == first + 1
     last.write_text("what somebody else wrote")
-    assert 0 <= drawn(None, last) < BEGINNINGS
+    assert 0 <= drawn(None, last, tmp_path) < BEGINNINGS
+
+
+def test_new_clones_count_on_from_landing_to_landing_and_a_shallow_one_draws(tmp_path: Path) -> None:
+    branch = tmp_path / "branch"
+    commands = ["init -q -b main", *["-c user.name=n -c user.email=e commit -q --allow-empty -m it"] * 3]
+    branch.mkdir()
+    for command in commands:
+        subprocess.run(["git", *command.split()], cwd=branch, check=True)
+    for number, name in enumerate(("first", "second")):
+        subprocess.run(["git", "clone", "-q", branch, tmp_path / name], check=True)
+        assert drawn(None, tmp_path / name / "last", tmp_path / name) == 3 + number
+        subprocess.run(["git", *commands[1].split()], cwd=branch, check=True)
+    subprocess.run(["git", "clone", "-q", "--depth", "1", branch.as_uri(), tmp_path / "shallow"], check=True)
+    drawn_there = {drawn(None, tmp_path / f"last{number}", tmp_path / "shallow") for number in range(5)}
+    assert len(drawn_there) > 1
 
 
 @dataclass
