@@ -14,6 +14,7 @@ from gaudi3_scale.batch.trial_forks import Trials
 from gaudi3_scale.core._batch.estimate import UNCERTAINTY, estimate
 from gaudi3_scale.core._batch.trial import Workload
 from gaudi3_scale.estimate.live_tensors import LiveTensors
+from gaudi3_scale.estimate.workload import estimate as estimate_of
 from gaudi3_scale.estimate.workload import peak_bytes
 
 MODEL = {"layers": 2, "width": 64, "heads": 4, "sequence_length": 64, "precision": "fp32"}
@@ -63,6 +64,18 @@ def test_the_optimizers_state_is_in_it():
 
     with_state, without = (peak_bytes(workload, {"stateful": stateful}, 1) for stateful in (True, False))
     assert with_state - without >= 2 * 1000 * 4
+
+
+def test_batches_that_the_workload_fills_up_are_seen():
+    def workload(batch_size, device):
+        weight = torch.nn.Parameter(torch.ones(1000))
+        filled = -(-(batch_size + 3) // 16) * 16
+        return lambda: (weight * torch.ones(filled, 1)).sum().backward()
+
+    found = estimate_of(workload, {})
+    assert (found["period"], found["offset"]) == (16, 3)
+    plain = estimate_of(lambda batch_size, device: lambda: torch.ones(batch_size, 1000) + 1, {})
+    assert (plain["period"], plain["bytes_per_sample"]) == (1, 2 * 4 * 1000)
 
 
 def test_what_cannot_be_estimated_is_none(how, tmp_path):
