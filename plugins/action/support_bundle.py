@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.errors import AnsibleError
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report_place import keep
@@ -37,8 +36,6 @@ class ActionModule(NodeModule):
         try:
             document, size = archive_document(host, archive)
             kept = keep(str(target or ""), [document])
-        except AnsibleError:
-            raise
         except GaudiError as error:
             return failed(error)
         if not kept.addresses:
