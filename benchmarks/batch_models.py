@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / ".collections"))
 
 from gaudi3_scale.batch.quiet import MOST_STEPS, is_quiet  # noqa: E402
 
-CARD = 128e9
+CARD = 128_000_000_000
 LIMITS = (1, 2, 7, 37, 96, 200, 513, 1000, 1024, 5000)
 MAXIMUM = 8192
 FURTHER_STEPS = 200
@@ -30,7 +30,10 @@ WARM_UP, STEPS = 1, 3
 
 @dataclass
 class Workload:
-    """``peak`` is bytes of a step by its batch size, ``resting`` those between steps, both for a card of 1."""
+    """``peak`` is bytes of a step by its batch size, ``resting`` those between steps, both for a card of 1.
+
+    ``card`` has so many bytes.
+    """
 
     shape: str
     limit: int
@@ -39,6 +42,7 @@ class Workload:
     memory: float
     noise: float = 0.0
     seed: int = 0
+    card: int = CARD
     tried: list[int] = field(default_factory=list)
     failed: int = 0
 

@@ -15,12 +15,15 @@ from typing import Any
 from unittest import mock
 
 from benchmarks.batch_models import MAXIMUM, Workload
+from gaudi3_scale.core._batch.memory_model import Prior
 
 Finder = Callable[[Workload], int]
 # accelerate starts where the user says (its example: 128); the seeds' search has bounds of 1 and 1024.
 ACCELERATE_START = 1024
 # DeepSpeed takes a metric for a plateau below this gain, and tries so many sizes below the largest for speed.
 DEEPSPEED_GAIN, DEEPSPEED_SIZES = 0.05, 3
+# torch-kitsune adds a part to its estimate, and keeps so much of a card for the driver.
+KITSUNE_OVERHEAD, KITSUNE_DRIVER = 1.15, 1 << 29
 
 
 def lightning_finders() -> dict[str, Finder]:
@@ -132,6 +135,19 @@ def deepspeed_tuned(workload: Workload) -> int:
             break
         best = _speed(workload, size)
     return largest
+
+
+def kitsune(workload: Workload, told: Prior) -> int:
+    """torch-kitsune 0.7.0 (kitsune/predict/estimator.py): halves 1 to 4096 by its estimate and 15 %; tries nothing."""
+    usable = workload.card - KITSUNE_DRIVER
+    low, high, best = 1, 4096, 1
+    while low <= high:
+        middle = (low + high) // 2
+        if (told.static_bytes + told.filled(middle) * told.bytes_per_sample) * KITSUNE_OVERHEAD <= usable:
+            best, low = middle, middle + 1
+        else:
+            high = middle - 1
+    return best
 
 
 def _speed(workload: Workload, size: int) -> float:

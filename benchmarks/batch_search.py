@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """How many trials a batch size costs, ours and others', on simulated memory: counts, the same on every machine.
 
-    .venv/bin/python -m benchmarks.batch_search
+    .venv/bin/python -m benchmarks.batch_search [--curves N]
 
 Each finder meets the same workloads: six shapes of memory, ten true limits, so many seeds. A trial is one run at one
 size; a failed one ran out of memory. An answer is unsafe if one of 200 further steps would run out, or if it is 0.
+With ``--curves`` the workloads are N curves drawn from a seed (``benchmarks/batch_curves.py``).
 """
 
 from __future__ import annotations
@@ -21,22 +22,10 @@ from pathlib import Path
 
 from benchmarks.batch_models import HELD, LIMITS, MAXIMUM, SHAPES, WARM_UP, Workload, workload
 from benchmarks.batch_peers import Finder, accelerate, deepspeed, deepspeed_tuned, lightning_finders, seeds
+from gaudi3_scale.core._batch.bounds import Bounds
+from gaudi3_scale.core._batch.memory_model import Prior
+from gaudi3_scale.core._batch.search import OK, OUT_OF_MEMORY, Search, Trial, largest_batch
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / ".collections"))
-
-from ansible_collections.gaudi3.scale.plugins.module_utils._batch.bounds import Bounds  # noqa: E402
-from ansible_collections.gaudi3.scale.plugins.module_utils._batch.memory_model import Prior  # noqa: E402
-from ansible_collections.gaudi3.scale.plugins.module_utils._batch.search import (  # noqa: E402
-    OK,
-    OUT_OF_MEMORY,
-    Search,
-    Trial,
-    largest_batch,
-)
-
-# A card of a size that makes whole bytes of parts.
-CARD_BYTES = 128_000_000_000
 OURS, OURS_ESTIMATED = "ours", "ours, with an estimate"
 # How far the host's estimate is off, at most, and what it says of itself.
 ESTIMATE_ERROR = 0.15
@@ -65,7 +54,7 @@ def ours_estimated(simulated: Workload) -> int:
     static = simulated.peak(0) if simulated.shape != "late" else simulated.resting
     sample = (simulated.peak(simulated.limit) - static) / simulated.limit
     wrong = [1 + dice.uniform(-ESTIMATE_ERROR, ESTIMATE_ERROR) for _ in range(2)]
-    prior = Prior(static * wrong[0] * CARD_BYTES, max(sample, 1e-9) * wrong[1] * CARD_BYTES, ESTIMATE_ERROR)
+    prior = Prior(static * wrong[0] * simulated.card, max(sample, 1e-9) * wrong[1] * simulated.card, ESTIMATE_ERROR)
     return search(simulated, prior).batch_size
 
 
@@ -80,13 +69,13 @@ def search(simulated: Workload, prior: Prior | None = None) -> Search:
         return Trial(
             size,
             OK,
-            peak_memory_bytes=int(max(peaks) * CARD_BYTES),
+            peak_memory_bytes=int(max(peaks) * simulated.card),
             step_seconds=0.01 + 0.001 * size,
-            resting_memory_bytes=int(simulated.resting * CARD_BYTES),
-            peak_spread_bytes=int((max(later) - min(later)) * CARD_BYTES),
+            resting_memory_bytes=int(simulated.resting * simulated.card),
+            peak_spread_bytes=int((max(later) - min(later)) * simulated.card),
         )
 
-    limit = int(simulated.memory * CARD_BYTES)
+    limit = int(simulated.memory * simulated.card)
     return largest_batch(attempt, Bounds(maximum=MAXIMUM, limit_bytes=limit, prior=prior))
 
 
@@ -149,8 +138,15 @@ def main() -> int:
     """Print the tables; returns the number of goals that are not held."""
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--seeds", type=int, default=20, metavar="N", help="workloads of each shape and limit")
+    options.add_argument("--curves", type=int, metavar="N", help="instead so many drawn curves of the shapes told")
+    options.add_argument("--seed", type=int, default=480, help="of the curves (default: %(default)s)")
+    options.add_argument("--ours", action="store_true", help="leave the other finders out, which take most of the time")
     options.add_argument("--json", type=Path, help="also write the figures here")
     arguments = options.parse_args()
+    if arguments.curves:
+        from benchmarks.batch_curve_table import tables
+
+        return tables(arguments.curves, arguments.seed, arguments.ours)
     measured = {name: measure(name, finder, tuple(SHAPES), arguments.seeds) for name, finder in finders().items()}
     count = len(LIMITS) * arguments.seeds
     print(f"{count} workloads a shape: true limits {', '.join(map(str, LIMITS))}, {arguments.seeds} seeds each.")

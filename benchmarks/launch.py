@@ -29,7 +29,7 @@ from benchmarks.playbook_run import ROOT, SANDBOX, run, run_events, sandbox, tot
 from plugins.module_utils._node.process_tree import started_with
 
 SCRIPT = ROOT / "molecule" / "surviving" / "tests" / "trainee.py"
-BY_HAND = "by-hand"
+BY_HAND, JOB = "by-hand", "bench"
 PORT = 29600
 SLOWEST = 6
 
@@ -132,23 +132,23 @@ def hand_command(directory: str, nodes: int, rank: int, address: str) -> str:
     )
 
 
-def by_playbook(jobs: Any, hosts: Sequence[str]) -> float:
-    """Seconds from ``ansible-playbook`` to the same step, with supervisors."""
+def by_playbook(jobs: Any, hosts: Sequence[str], **changes: Any) -> float:
+    """Seconds from ``ansible-playbook`` to the same step, with supervisors; ``changes`` are of the job's variables."""
     forget(jobs, hosts)
     with tempfile.TemporaryDirectory() as directory:
         began = time.time()
-        code, said = jobs.play(Path(directory), **wish(hosts, "1"))
+        code, said = jobs.play(Path(directory), **{**wish(hosts, "1"), **changes})
         if code:
             sys.exit(said)
-        jobs.wait_for("a first step", lambda: jobs.steps(hosts[0], "bench"))
-    found = first_step(jobs.lines(hosts[0], "bench")) - began
+        jobs.wait_for("a first step", lambda: jobs.steps(hosts[0], JOB))
+    found = first_step(jobs.lines(hosts[0], JOB)) - began
     wait_for_the_end(jobs, hosts)
     return found
 
 
-def wait_for_the_end(jobs: Any, hosts: Sequence[str]) -> None:
+def wait_for_the_end(jobs: Any, hosts: Sequence[str], name: str = JOB) -> None:
     """Until the units are over: a supervisor writes how the job ended after its ranks have gone."""
-    active = "systemctl is-active gaudi3-scale-job-bench || true"
+    active = f"systemctl is-active gaudi3-scale-job-{name} || true"
     jobs.wait_for("the end", lambda: all(jobs.shell(host, active).strip() in ("inactive", "failed") for host in hosts))
 
 
@@ -167,19 +167,19 @@ def time_until_gone(jobs: Any, hosts: Sequence[str]) -> float:
     forget(jobs, hosts)
     with tempfile.TemporaryDirectory() as directory:
         jobs.play(Path(directory), **wish(hosts, "5000"))
-        jobs.wait_for("steps", lambda: len(jobs.steps(hosts[0], "bench")) > 3)
+        jobs.wait_for("steps", lambda: len(jobs.steps(hosts[0], JOB)) > 3)
         before = processes_of_job()
-        jobs.shell(hosts[-1], f"kill -KILL {jobs.rank_of(hosts[-1], 'bench')}")
+        jobs.shell(hosts[-1], f"kill -KILL {jobs.rank_of(hosts[-1], JOB)}")
         killed = time.monotonic()
         jobs.wait_for("all gone", lambda: not before & processes_of_job(), every=0.05)
         took = time.monotonic() - killed
-        jobs.play(Path(directory), "stop_training", gaudi_training_name="bench")
+        jobs.play(Path(directory), "stop_training", gaudi_training_name=JOB)
     return took
 
 
 def processes_of_job() -> set[int]:
     """Of all nodes at once, containers of this machine: to ask each of eight takes longer than what is measured."""
-    found = started_with("GAUDI3_SCALE_JOB", "bench")
+    found = started_with("GAUDI3_SCALE_JOB", JOB)
     return {pid for pid in found if b"gaudi3_scale.supervisor" not in command_of(pid)}
 
 
@@ -191,19 +191,18 @@ def command_of(pid: int) -> bytes:
         return b""
 
 
-def forget(jobs: Any, hosts: Sequence[str]) -> None:
+def forget(jobs: Any, hosts: Sequence[str], name: str = JOB) -> None:
     """Checkpoints and logs of the launch before would make this one go on from there."""
     for host in hosts:
-        jobs.shell(host, "cd /var/lib/gaudi3_scale && rm -rf jobs/bench control/bench")
-        jobs.shell(
-            host, "cd /var/log && rm -rf gaudi3_scale/jobs/bench gaudi3_scale/agents/bench gaudi3_scale/earlier/bench"
-        )
+        jobs.shell(host, f"cd /var/lib/gaudi3_scale && rm -rf jobs/{name} control/{name}")
+        logs = " ".join(f"gaudi3_scale/{place}/{name}" for place in ("jobs", "agents", "earlier"))
+        jobs.shell(host, f"cd /var/log && rm -rf {logs}")
 
 
 def wish(hosts: Sequence[str], steps: str) -> dict[str, Any]:
     """The job, without anything that would end it by itself."""
     return {
-        "gaudi_training_name": "bench",
+        "gaudi_training_name": JOB,
         "gaudi_training_hosts": list(hosts),
         "gaudi_training_processes_per_node": 1,
         "gaudi_training_command": ["/var/tmp/trainee.py", steps, "0" if steps == "1" else "0.2"],

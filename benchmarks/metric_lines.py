@@ -23,8 +23,9 @@ from gaudi3_scale.json_lines import line_writer
 from gaudi3_scale.metrics.clocked_steps import NEXT_BATCH, ClockedSteps
 from gaudi3_scale.metrics.metric_lines import MetricLines
 from gaudi3_scale.metrics.observation import ReportedProgress
-from gaudi3_scale.metrics.peak_memory import peak_reader
+from gaudi3_scale.metrics.peak_memory import memory_use
 from gaudi3_scale.metrics.step_clock import StepClock
+from gaudi3_scale.metrics.step_work import StepWork
 from gaudi3_scale.progress import ProgressFile
 
 ROUNDS = 5
@@ -51,21 +52,25 @@ def _round(directory: str, steps: int, every: int) -> float:
     clock = StepClock(device, lambda _step: True)
     first = ClockedSteps(clock)
     write = line_writer(f"{directory}/metrics.jsonl")
-    lines = MetricLines(every, steps, 4096, write, clock=clock, nodes=["node"], peak_bytes=peak_reader(None))
+    lines = MetricLines(every, steps, StepWork(4096, 16), write, clock=clock, nodes=["node"], memory=memory_use(None))
     progress = ReportedProgress(ProgressFile(directory, 0, 0), clock)
     # What the callbacks read of a Trainer.
-    trainer: Any = SimpleNamespace(
-        strategy=SimpleNamespace(model=model, root_device=device), global_step=0, max_steps=steps
-    )
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    outputs = {"loss": torch.tensor(1.0)}
+    trainer: Any = SimpleNamespace(
+        strategy=SimpleNamespace(model=model, root_device=device),
+        global_step=0,
+        max_steps=steps,
+        optimizers=[optimizer],
+    )
+    loss = torch.tensor(1.0)
+    outputs = {"loss": loss}
     for callback in (first, lines, progress):
         callback.on_train_start(trainer)
     begun = time.process_time()
     for step in range(1, steps + 1):
         first.profiler.start(NEXT_BATCH)
         first.on_train_batch_start()
-        first.on_before_backward()
+        first.on_before_backward(trainer, model, loss)
         first.on_after_backward()
         for callback in (first, lines):
             callback.on_before_optimizer_step(trainer, model, optimizer)

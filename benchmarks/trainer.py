@@ -3,7 +3,9 @@
 """The trainer against a minimal hand-written DDP loop of the same model and data: ``python -m benchmarks.trainer``.
 
 Both train in the same processes and take turns, a few steps each, so that whatever else the machine does slows both.
-The trainer's turn is all that it does from one step to the next: Lightning's loops, callbacks, metric lines.
+The trainer's turn is all that it does from one step to the next: Lightning's loops, callbacks, metric lines with all
+that they can have (gradient norm, use of the cards, memory by part, the bridge's counters), loggers that are installed,
+and the progress file. Validations and checkpoints come on top: their cost is how many there are.
 """
 
 from __future__ import annotations
@@ -32,7 +34,11 @@ from gaudi3_scale.ranks import ranks_from, run_rank
 from gaudi3_scale.trainer.options import parse_options
 from gaudi3_scale.trainer.run import run
 
-GOAL = 0.97
+GOAL = 0.98
+# As the bridge of a Gaudi writes it; more than a job of a day compiles.
+COUNTERS = [{"metric_name": "graph_compilation", "statistics": {"TotalNumber": number}} for number in range(1000)]
+# So that a share of it can be told here, too.
+PEAK_TFLOPS = 1000
 METRICS_EVERY = 10
 TEXT = Path(__file__).parents[1] / "LICENSE"
 # The trainer's own default, and one so small that nearly all of a step is what the trainer adds.
@@ -125,6 +131,7 @@ def measure(arguments: argparse.Namespace) -> None:
         words += ["--job-dir", directory, "--metrics", f"{directory}/metrics", "--metrics-every", METRICS_EVERY]
         words += ["--layers", shape.layers, "--width", shape.width, "--heads", shape.heads]
         words += ["--sequence-length", shape.sequence_length, "--checkpoint-every", 1_000_000]
+        words += ["--peak-tflops", PEAK_TFLOPS]
         options = parse_options([str(word) for word in words])
         turns = TakeTurns(options, arguments.steps)
         run(options, [turns])
@@ -139,7 +146,14 @@ def figure(model: str, ranks: int, arguments: argparse.Namespace) -> Figure:
         here = ["-m", "benchmarks.trainer", "--result", result, "--model", model, "--device", arguments.device]
         sizes = ["--steps", arguments.steps, "--turns", arguments.turns, "--batch-size", arguments.batch_size]
         launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", ranks] if ranks > 1 else []
-        environment = {"OMP_NUM_THREADS": "1", **os.environ}
+        rank = "-rank0" if ranks > 1 else ""
+        Path(directory, f"bridge{rank}.json").write_text(json.dumps(COUNTERS))
+        environment = {
+            "OMP_NUM_THREADS": "1",
+            **os.environ,
+            "PT_HPU_METRICS_FILE": f"{directory}/bridge.json",
+            "GAUDI3_SCALE_PROGRESS_DIR": directory,
+        }
         subprocess.run([sys.executable, *map(str, [*launcher, *here, *sizes])], check=True, env=environment)
         turns = json.loads(result.read_text())
     trainer, loop = (statistics.median(times) / arguments.steps for times in zip(*turns))

@@ -6,6 +6,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.long_rows import pytest_collection_modifyitems
+
+__all__ = ["kernel", "pytest_collection_modifyitems"]
+
 
 @pytest.fixture
 def kernel() -> str:

@@ -19,7 +19,7 @@ from .open_mpi import ensure_open_mpi
 from .paths import CACHE, STATE, cluster_state
 from .plan import DEFAULT_NAME, DEFAULT_NODES, GENERATIONS
 from .prerequisites import problems
-from .repository.build import ensure_repository, ensure_rhel_repository
+from .repository.build import ensure_repository, ensure_rhel_repository, ensure_upstream_driver
 from .rhel import make_stand_in
 from .simulator.faults import FAULTS, FaultError, parse
 from .slurm import ensure_slurm
@@ -55,6 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     up.add_argument("--memory", help="of each node, as podman writes it (default: as it is, or 6g)")
     up.add_argument("--rebuild-image", action="store_true", help="rebuild the node image with today's packages")
     up.add_argument("--no-repository", action="store_true", help="without the package repository")
+    up.add_argument("--upstream-driver", action="store_true", help="with the kernel's own driver (see `repository`)")
     up.add_argument("--golden", metavar="SANDBOX", help="new nodes begin with the disk that was captured there, if any")
     capture = add("capture", _capture, "keep a node's disk as a golden image, from which `up --golden` starts others")
     capture.add_argument("node")
@@ -66,6 +67,11 @@ def _parser() -> argparse.ArgumentParser:
     status.add_argument("--json", action="store_true", help="as JSON")
     repository = add("repository", _repository, "bring the package repository's packages up to date with the checkout")
     repository.add_argument("--rhel", action="store_true", help="the dnf repository too; needs rpm, createrepo-c")
+    repository.add_argument(
+        "--upstream-driver",
+        action="store_true",
+        help="the one with the kernel's own driver too, from Debian's kernel sources (300 MB)",
+    )
     fault = add("fault", _fault, "inject faults into a node, or clear them; `status` shows them")
     fault.epilog = "faults:\n" + "\n".join(f"  {name:<21} {kind}: {what}" for name, (kind, what) in FAULTS.items())
     fault.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -100,7 +106,8 @@ def _parser() -> argparse.ArgumentParser:
 def _up(options: argparse.Namespace) -> int:
     wanted = cluster.Wanted(
         options.name, options.nodes, options.cards, options.generation, options.memory,
-        rebuild_image=options.rebuild_image, repository=not options.no_repository, golden=options.golden,
+        rebuild_image=options.rebuild_image, repository=not options.no_repository,
+        upstream_driver=options.upstream_driver, golden=options.golden,
     )  # fmt: skip
     made = cluster.up(wanted)
     for node in made.nodes:
@@ -154,6 +161,8 @@ def _repository(options: argparse.Namespace) -> int:
     ensure_repository(host_distribution())
     if options.rhel:
         ensure_rhel_repository()
+    if options.upstream_driver:
+        ensure_upstream_driver(host_distribution())
     return 0
 
 

@@ -20,7 +20,7 @@ from .paths import CACHE, STATE, cluster_state, locked, write_state
 from .plan import DEFAULT_MEMORY, DEFAULT_NODES, REPOSITORY_HOST, Cards, ClusterPlan, NodePlan, plan
 from .podman import Container, containers, image_exists, podman, remove_containers, sandboxes_here
 from .prerequisites import GIB, require, require_podman
-from .repository.build import ensure_repository
+from .repository.build import ensure_repository, ensure_upstream_driver
 from .repository.container import ensure_repository_container
 
 CLUSTER_FILE = "cluster.json"
@@ -35,6 +35,7 @@ OLD_IMAGE_DAYS = 30
 class Wanted:
     """What the command line asks for; None leaves what the sandbox has, or the default.
 
+    ``upstream_driver``: the package repository has the kernel's own driver too, below its ``/upstream_driver``.
     ``golden``: new nodes begin with the disk that was captured of that sandbox, virgin where nothing was.
     """
 
@@ -45,6 +46,7 @@ class Wanted:
     memory: str | None = None
     rebuild_image: bool = False
     repository: bool = True
+    upstream_driver: bool = False
     golden: str | None = None
 
 
@@ -97,7 +99,9 @@ def down(name: str, *, golden_too: bool = False, image: bool = False, caches: bo
         remove_containers(gone)
         gone += network.remove_networks(name)
         disks.detach_all(state)
-        shutil.rmtree(state)
+        # Whoever held the lock before may have removed it.
+        if state.is_dir():
+            shutil.rmtree(state)
     with locked(STATE):
         gone += golden.remove_unneeded(named=golden_too or image)
         gone += remove_images() if image else []
@@ -209,6 +213,8 @@ def _artifacts(wanted: Wanted, distribution: Distribution) -> str:
         repository = pool.submit(ensure_repository, distribution) if wanted.repository else None
         if repository is not None:
             repository.result()
+            if wanted.upstream_driver:
+                ensure_upstream_driver(distribution)
         return image.result()
 
 

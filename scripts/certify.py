@@ -26,7 +26,10 @@ GATES = ("changelog", "galaxy", "licenses", "documents", "ansible-lint", "artifa
 # Of the unit tests, those of what Ansible itself loads, and of a module as Ansible runs it.
 WITHOUT_NODES = (
     "tests/contracts",
-    *(f"tests/unit/plugins/{part}" for part in ("action", "bad_input", "inventory", "modules", "plugin_utils")),
+    *(
+        f"tests/unit/plugins/{part}"
+        for part in ("action", "bad_input", "callback", "inventory", "modules", "plugin_utils")
+    ),
     "tests/unit/plugins/module_utils/_cost",
     "tests/unit/plugins/module_utils/_exporter",
 )

@@ -33,6 +33,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._monitoring.files imp
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.account_unit import DEFAULT_LIMITS
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.unit_hardening import DISTRIBUTIONS_SERVICE
 from ansible_collections.gaudi3.scale.plugins.module_utils._qualify import unit as qualification
+from ansible_collections.gaudi3.scale.plugins.module_utils._serving.unit import confined as serving_confined
 from ansible_collections.gaudi3.scale.plugins.module_utils._slurm.state import CONFINED as SLURM_HEALTH
 from ansible_collections.gaudi3.scale.plugins.module_utils._storage.measure import limits_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._verify.measurement import torch_limits
@@ -67,8 +68,8 @@ def _bundle() -> str:
     return template.render(gaudi_bundle_path="/srv/bundle", gaudi_bundle_port=8090, gaudi_bundle_address="")
 
 
-def _job() -> list[str]:
-    job = Job("llama", ("n1",), "n1", 8, "192.0.2.1", 29500, ("train.py",), "/opt/gaudi3_scale/venv")
+def _job(image: str = "") -> list[str]:
+    job = Job("llama", ("n1",), "n1", 8, "192.0.2.1", 29500, ("train.py",), "/opt/gaudi3_scale/venv", image=image)
     return confined(job, JobPaths("llama"))
 
 
@@ -113,6 +114,18 @@ UNITS = (
         lambda: _service(*_job(), user="gaudi"),
         9.2,
         "the account of jobs: a program writes, and speaks with, what its own arguments say; the cards' devices",
+    ),
+    Unit(
+        "the same with an image",
+        lambda: _service(*_job(f"registry.example.org/train@sha256:{'0' * 64}"), user="gaudi"),
+        9.2,
+        "as a job; podman makes one user namespace, with one user ID, and mounts in it",
+    ),
+    Unit(
+        "`gaudi3-scale-serving-NAME`",
+        lambda: _service(*serving_confined(is_container=False), user="gaudi-serving"),
+        9.2,
+        "an account of its own: reads models, writes its own directory; IP of any address; the cards' devices",
     ),
     Unit(
         "programs of that account before a launch, and while its requirements are installed",

@@ -23,6 +23,15 @@ from tests.whole_lines import whole_lines
 HOSTS, SPARE = ["node1", "node2", "node3"], "node4"
 NODES = [*HOSTS, SPARE]
 TRAINEE = "/var/tmp/trainee.py"
+KERNEL = "/var/lib/gaudi_simulator/kernel"
+# Lines of a program whose ranks open the device of the module that each was given, as the vendor's bridge does.
+OPENS_ITS_CARD = f"""
+import glob, os
+module = os.environ["HABANA_VISIBLE_MODULES"].split(",")[int(os.environ["LOCAL_RANK"])]
+files = glob.glob("{KERNEL}/sys/class/accel/accel*/device/module_id")
+(device,) = [path.split("/")[-3] for path in files if open(path).read().strip() == module]
+card = open("{KERNEL}/dev/accel/" + device, "rb")
+"""
 # Of a rank all must be gone so soon after another one died.
 GONE_S = 30.0
 # Under load of other tests an import of torch alone can take minutes; a test that is to fail waits for nothing else.
@@ -147,9 +156,14 @@ def processes(node: str, name: str) -> dict[int, str]:
     }
 
 
+def ranks_of(node: str, name: str, script: str = TRAINEE) -> list[int]:
+    """The processes of the node's ranks, which run ``script``."""
+    return [number for number, command in processes(node, name).items() if f" -u {script}" in command]
+
+
 def rank_of(node: str, name: str, script: str = TRAINEE) -> int:
-    """The process of the node's one rank, which runs ``script``."""
-    (found,) = [number for number, command in processes(node, name).items() if f" -u {script}" in command]
+    """The process of the node's one rank."""
+    (found,) = ranks_of(node, name, script)
     return found
 
 

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from tests.sandbox_jobs import COLLECTIONS, PATIENCE_S, launching, play, podman, rank_of, screen, shell
+from tests.sandbox_jobs import COLLECTIONS, PATIENCE_S, launching, play, podman, ranks_of, screen, shell, wait_for
 from tests.sandbox_nodes import ROOT, SANDBOX
 
 PROGRAMS = "/var/tmp/programs"
@@ -26,6 +28,11 @@ SHARED = "/shared/programs"
 OWN_DISKS = "/var/tmp/kept-by-programs"
 TRANSFORMERS = "--use_cpu --ddp_backend gloo --report_to none --max_steps 160 --save_steps 20 --logging_steps 5"
 UNTIL = "until {}; do sleep 0.2; done"
+# It need not be on the disk as a whole yet, and no program here looks for that.
+KILLED_AFTER_S = 2.0
+# For programs that save each 20 steps: none is killed in its next save, after which one that takes the newest directory
+# finds half a checkpoint there, at every try.
+SECONDS_PER_STEP = 2 * KILLED_AFTER_S / 20
 TRAINER = r"resuming training at .*/checkpoint-(\d+)"
 
 
@@ -114,19 +121,39 @@ def lose_a_rank(
         gaudi_training_environment={"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
         **further,
     )
-    # On the node itself: on a busy machine a command into it takes longer to begin than a program to save again.
-    there = f"ls {program.directory}/{program.checkpoint} >/dev/null 2>&1"
-    shell(hosts[0], f"timeout {PATIENCE_S:.0f} sh -c {shlex.quote(UNTIL.format(there))} || true")
-    assert following.poll() is None, screen(directory)
-    # It need not be on the disk as a whole yet, and no program here looks for that.
-    time.sleep(2)
-    rank = rank_of(hosts[-1], program.name, program.path)
-    killed = float(shell(hosts[-1], f"date +%s.%N; kill -KILL {rank}"))
+    (rank,) = wait_for(f"the rank of {program.name}", lambda: _ranks(following, directory, hosts[-1], program))
+    # Both wait on the nodes: on a busy machine a command into one takes longer to begin than a program to end.
+    with _killing(hosts[-1], rank) as kill:
+        there = f"ls {program.directory}/{program.checkpoint} >/dev/null 2>&1"
+        shell(hosts[0], f"timeout {PATIENCE_S:.0f} sh -c {shlex.quote(UNTIL.format(there))} || true")
+        assert following.poll() is None, screen(directory)
+        time.sleep(KILLED_AFTER_S)
+        killed = kill()
     said = f"grep -rqP {shlex.quote(program.resumed)} {logs_of(program)}"
     shown = shell(hosts[0], f"timeout {PATIENCE_S:.0f} sh -c {shlex.quote(UNTIL.format(said))} || true; date +%s.%N")
     exit_code = following.wait(timeout=PATIENCE_S)
     page = directory / "reports" / f"training-{program.name}.html"
     return Ended(hosts[0], float(shown) - killed, exit_code, screen(directory), page.read_text(encoding="utf-8"))
+
+
+def _ranks(following: subprocess.Popen[str], directory: Path, node: str, program: Program) -> list[int]:
+    assert following.poll() is None, screen(directory)
+    return ranks_of(node, program.name, program.path)
+
+
+@contextmanager
+def _killing(node: str, rank: int) -> Iterator[Callable[[], float]]:
+    """What kills the rank at once, and returns when that was."""
+    script = f"read -r go && date +%s.%N && kill -KILL {rank}"
+    command = ["podman", "exec", "--interactive", f"{SANDBOX}-{node}", "sh", "-c", script]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as waiting:
+
+        def kill() -> float:
+            said, _errors = waiting.communicate("go\n", timeout=PATIENCE_S)
+            assert waiting.returncode == 0, f"rank {rank} on {node} had ended"
+            return float(said)
+
+        yield kill
 
 
 def logs_of(program: Program) -> str:

@@ -32,6 +32,8 @@ def main() -> int:
 def inventory(cluster: dict[str, object], state: Path) -> dict[str, object]:
     """The group ``gaudi`` with the sandbox's nodes, reached over SSH with its own key and known_hosts."""
     nodes = {node["name"]: {"ansible_host": node["address"]} for node in cluster["nodes"]}  # type: ignore[attr-defined]
+    # Every sandbox has a node1. Omit on servers, whose names tell them apart: one record for all is in the home.
+    record = {"gaudi_quarantine_marks": str(state / "quarantine.json")}
     connection = {
         "ansible_user": "operator",
         "ansible_become": True,
@@ -40,7 +42,8 @@ def inventory(cluster: dict[str, object], state: Path) -> dict[str, object]:
         "ansible_ssh_common_args": f"-o UserKnownHostsFile={state / 'known_hosts'} -o StrictHostKeyChecking=yes"
         " -o IdentitiesOnly=yes",
     }
-    return {"_meta": {"hostvars": nodes}, "gaudi": {"hosts": sorted(nodes, key=_number), "vars": connection}}
+    of_all = {**connection, **record}
+    return {"_meta": {"hostvars": nodes}, "gaudi": {"hosts": sorted(nodes, key=_number), "vars": of_all}}
 
 
 def _number(node: str) -> int:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime, timezone
 from typing import Any
 
 from ansible.errors import AnsibleError
@@ -52,7 +53,7 @@ class ActionModule(NodeModule):
             _refuse_unknown(options["required"])
             nodes, silent = _answers(options["hosts"], task_vars["hostvars"], options["looked"])
             reports = _reports(options["reports"], options["baseline"])
-            facts = Facts(nodes, _job(nodes), reports)
+            facts = Facts(nodes, _job(nodes), reports, today=datetime.now(timezone.utc).date())
             found = judged(ITEMS, facts, silent, targets, options["job"], options["required"])
             return {"changed": False, **literals(_result(found))}
         except AnsibleError:

@@ -19,8 +19,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import l
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_module import NodeModule
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import questions
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._on_nodes import differences
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_check import specified_here
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_words import in_role_words
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_check import in_words_of, specified_here
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._task_answer import failed, show
 
 MODULE = "gaudi3.scale.program_packages"
@@ -60,10 +59,7 @@ class ActionModule(NodeModule):
             missing = f"{_option(roles)} {options['file']} is not on the controller; give its absolute path."
             return {"failed": True, "msg": missing}
         except GaudiError as error:
-            words = (
-                in_role_words(str(error), roles[0].prefix, roles[0].options, roles[0].shared) if roles else str(error)
-            )
-            return {"failed": True, "msg": words}
+            return {"failed": True, "msg": in_words_of(roles, str(error))}
         except Exception as error:
             return failed(error)
         changed = any(bool(answer.get("changed")) for answer in answers.values())

@@ -59,13 +59,14 @@ class ActionModule(NodeModule):
             return failed(error)
         options["options"] = {**options["options"], "command": words}
         supervision = options["supervision"] if options["engine"] == SUPERVISED else None
-        job = LaunchedJob(options["name"], options["hosts"], given(options["options"]), options["engine"], supervision)
+        role = next(iter(specified_here(self)), None)
+        prefix = role.prefix if role else ""
+        described = given(options["options"])
+        job = LaunchedJob(options["name"], options["hosts"], described, options["engine"], supervision, prefix)
         unknown = [node for node in job.voters if node not in task_vars["hostvars"]]
         if unknown or not job.hosts:
             return {"failed": True, "msg": f"hosts: {', '.join(unknown) or 'none given'}; name hosts of the inventory."}
         try:
-            role = next(iter(specified_here(self)), None)
-            prefix = role.prefix if role else ""
             if options["state"] == "known":
                 refusal = unknown_job(job.name, options["answers"], f"{prefix}name")
                 if refusal:

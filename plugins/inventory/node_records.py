@@ -7,14 +7,15 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: node_records
-short_description: Servers with Gaudi cards from Terraform, OpenTofu, IBM Cloud or MAAS
+short_description: Build an inventory from records of Terraform, OpenTofu, IBM Cloud or MAAS
 version_added: "1.0.0"
 description:
-  - Reads what C(terraform show -json), C(tofu show -json), C(ibmcloud is instances --output json) or
-    C(maas PROFILE machines read) has printed. It asks no cloud by itself, and so needs no credentials.
-  - All nodes are in the group C(gaudi), sorted by their names, since ranks follow the order of the inventory, and a
-    cloud tells its servers in another order each time.
-  - Instances without Gaudi cards are left out. One that is easily taken for one with them is refused.
+  - Reads a file with the output of C(terraform output -json) or C(terraform show -json), of the same with C(tofu), of
+    C(ibmcloud is instances --output json), or of C(maas PROFILE machines read). Queries no cloud, so it needs no
+    credentials.
+  - All nodes are in the group C(gaudi), sorted by name, since ranks follow the order of the inventory and a cloud lists
+    its servers in a different order each time. Sets C(ansible_host) of each node.
+  - Skips instances without Gaudi cards, and refuses C(dl2q), whose cards are Qualcomm's.
 options:
   plugin:
     description: The name of this plugin.
@@ -22,30 +23,34 @@ options:
     required: true
     choices: [gaudi3.scale.node_records]
   source:
-    description: Who has recorded the servers.
+    description:
+      - The program that wrote the file.
+      - Of the outputs of Terraform, V(terraform) reads C(cluster_endpoints), which maps names to addresses, and
+        C(instance_type) if it exists. The examples in C(extensions/terraform) have both.
     type: str
     required: true
     choices: [terraform, ibm_cloud, maas]
   path:
     description:
-      - The file with the record; a relative one is beside this configuration.
-      - In an inventory of several files it needs an ending that Ansible takes for no inventory, such as C(.txt).
+      - The file. A relative path starts at the directory of this configuration.
+      - In a directory of several inventories, use an ending that Ansible does not read as an inventory, such as
+        C(.txt).
     type: str
     required: true
   address:
-    description: Which address Ansible reaches a server of AWS by.
+    description: Which address of an AWS instance in a Terraform state Ansible connects to.
     type: str
     choices: [private, public]
     default: private
   tag:
-    description: The tag that machines with Gaudi cards have in MAAS.
+    description: The tag of machines with Gaudi cards in MAAS.
     type: str
     default: gaudi
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
 EXAMPLES = r"""
-# inventory/nodes.node_records.yml, beside the output of: terraform show -json > state.txt
+# inventory/nodes.node_records.yml, beside the output of: terraform output -json > state.txt
 plugin: gaudi3.scale.node_records
 source: terraform
 path: state.txt

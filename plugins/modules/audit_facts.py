@@ -11,7 +11,8 @@ version_added: "1.0.0"
 description:
   - Internal to the roles of this collection. Do not use it directly, its options may change in any release.
   - Returns the host's load over half a second, the flags of its jobs, its last qualification, how many of its jobs
-    failed, and what O(job) last reported. It does not query the cards and starts nothing.
+    failed, what O(job) last reported, and where the kernel, C(hl-smi) and HLML disagree about a card. It starts
+    nothing.
   - M(gaudi3.scale.cluster_audit) evaluates these facts.
 options:
   job:
@@ -59,7 +60,9 @@ facts:
   description:
     - C(system) with C(cpu_busy), C(io_wait) and C(memory_used), from 0 to 1; C(flags), V(null) without a flags file;
       C(qualification) with C(state) and C(time); C(jobs), how many are C(known) and C(failed); C(job) with C(state),
-      its last lines by kind, C(restarts) and C(usage), empty if this node does not know the job.
+      its last lines by kind, C(restarts) and C(usage), empty if this node does not know the job; C(cards), how many
+      were C(compared), which differences between their sources are C(explained) and C(unexplained), and C(hlml_reason);
+      C(stack) with the loaded C(driver), C(kernel) and C(os).
   type: dict
   returned: success
 """
@@ -70,6 +73,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._audit.facts import gather
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import LOG_DIRECTORY, STATE_DIRECTORY
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 
@@ -91,7 +95,7 @@ def main() -> None:
 
 def answer(options: dict[str, Any], _module: AnsibleModule) -> dict[str, Any]:
     """Read, and report."""
-    facts = gather(run_process, **options)
+    facts = gather(run_process, **options, kernel_root=kernel_tree())
     return {"changed": False, "facts": facts}
 
 

@@ -71,7 +71,7 @@ options:
         otherwise the search resumes from what that trial reported.
     type: int
   processes:
-    description: Ranks per trial, each on its own card, as in the job. The worst rank counts.
+    description: Ranks per trial, each on its own free card, as in the job. The worst rank counts.
     type: int
     default: 1
   global_batch:
@@ -232,6 +232,11 @@ trials:
       type: int
     used_by_others_bytes:
       description: Memory that other processes used before the trial. V(null) if not reported.
+      type: int
+    held_memory_bytes:
+      description:
+        - What the trial held of the card after its steps as Synapse reports it, with what PyTorch does not count.
+          V(null) where it did not report it.
       type: int
     step_seconds:
       description: Median step time after the first step.

@@ -74,7 +74,7 @@ options:
     type: int
     default: 3
   processes:
-    description: Ranks of the workload on this node, each on its own card.
+    description: Ranks of the workload on this node, each on its own free card.
     type: int
     default: 1
   timeout:

@@ -13,8 +13,9 @@ version_added: "1.0.0"
 description:
   - Reads the data that the collector of M(gaudi3.scale.hpu_exporter) keeps for five weeks, one line per minute. Queries
     no card.
-  - Energy is the integral of sampled power as reported by C(hl-smi), which is the 54 V rail and nearly all of the
-    card's power. Time without power data is not included in the energy and is returned separately.
+  - Energy is what the card's own counter reports through HLML, the vendor's library. Where that is missing, or began
+    again because the driver was loaded, it is the integral of sampled power as reported by C(hl-smi), which is the 54 V
+    rail and nearly all of the card's power. Time without either is not included and is returned separately.
   - Power is assumed constant between two lines, so short periods of minutes are less exact than hours.
 options:
   begin:
@@ -25,6 +26,13 @@ options:
     description: End of the period, in seconds since 1970.
     type: float
     required: true
+  modules:
+    description:
+      - Module ids of the cards to count, as RV(gaudi3.scale.training_job_info#module:modules) of a job that has part of
+        the node. By default all cards.
+    type: list
+    elements: int
+    default: []
   directory:
     description: Directory with the collector's data.
     type: path
@@ -83,6 +91,8 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._exporter.energy_log import read, used
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.binding.modules import addresses_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.kernel_tree import kernel_tree
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
 
 
@@ -93,6 +103,7 @@ def main() -> None:
         argument_spec={
             "begin": {"type": "float", "required": True},
             "end": {"type": "float", "required": True},
+            "modules": {"type": "list", "elements": "int", "default": []},
             "directory": {"type": "path", "default": "/var/lib/gaudi3_scale/exporter/energy"},
         },
         supports_check_mode=True,
@@ -103,7 +114,11 @@ def answer(options: dict[str, Any], _module: AnsibleModule) -> dict[str, Any]:
     begin, end = options["begin"], options["end"]
     if end <= begin:
         raise GaudiError(f"end is {end:.0f}, which is not after begin, {begin:.0f}; give a moment after it.")
-    cards = {card: used(ones, begin, end) for card, ones in read(Path(options["directory"]), begin, end).items()}
+    known = read(Path(options["directory"]), begin, end)
+    if options["modules"]:
+        own = addresses_of(options["modules"], kernel_tree())
+        known = {card: ones for card, ones in known.items() if card in own}
+    cards = {card: used(ones, begin, end) for card, ones in known.items()}
     return {
         "changed": False,
         "cards": {card: {"joules": one.joules, "gap_seconds": one.gap_seconds} for card, one in cards.items()},

@@ -45,6 +45,18 @@ options:
     description: Seconds that C(hl-smi) may take, at least 1. A card in reset can block it for half a minute.
     type: int
     default: 60
+  port_counters:
+    description: Whether HLML, the vendor's library, is asked what the external ports count, which are many metrics.
+    type: bool
+    default: true
+  events:
+    description:
+      - Whether a process waits in HLML for events of the cards, such as memory errors. They are counted, and the grave
+        ones are in the journal.
+      - It keeps the library open, and may keep the cards' control devices open with it (UNVERIFIED). An upgrade of the
+        driver or the firmware then names C(gaudi3-scale-metrics@cards.service) as what has a card open.
+    type: bool
+    default: false
   served_by:
     description: Who runs the node exporter. V(site) leaves it to the site, whose own exporter reads O(directory).
     type: str
@@ -181,6 +193,8 @@ def main() -> None:
             "cards_from": {"type": "str", "choices": ["hl_smi", "vendor"], "default": "hl_smi"},
             "interval": {"type": "int", "default": 10},
             "hl_smi_seconds": {"type": "int", "default": 60},
+            "port_counters": {"type": "bool", "default": True},
+            "events": {"type": "bool", "default": False},
             "served_by": {"type": "str", "choices": ["distribution", "site"], "default": "distribution"},
             "address": {"type": "str", "default": "127.0.0.1"},
             "port": {"type": "int", "default": 9100},

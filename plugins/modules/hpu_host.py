@@ -121,7 +121,7 @@ options:
         kernel chooses; add V(32768-60999) to close those as well.
     type: list
     elements: str
-    default: ["29500-29511", "29520", "29530", "29540"]
+    default: ["29500-29515", "29520", "29530", "29540"]
 attributes:
   check_mode:
     support: full

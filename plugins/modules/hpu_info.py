@@ -155,6 +155,29 @@ hpu:
           description: What keeps the clock low now, V(power), V(thermal), both or nothing, by HLML.
           type: list
           elements: str
+        throttle_counters:
+          description:
+            - HLML's counters of the time in which that was so, by reason. Their unit is not published, so they only
+              tell whether there was more of it.
+          type: dict
+          sample: {power: 0, thermal: 0}
+        disagreements:
+          description: Where the kernel, C(hl-smi) and HLML differ about the card. Empty where HLML was not asked.
+          type: list
+          elements: dict
+          contains:
+            about:
+              description: What it is about.
+              type: str
+              sample: the power limit
+            said:
+              description: What each of them reported.
+              type: dict
+              sample: {the kernel: 850000 mW, HLML: 850 mW}
+            reason:
+              description: Why they differ, where a reason is known.
+              type: str
+              sample: "1,000 times as much: one of them uses another unit"
         power_limit_w:
           description: Limit of the card's power in W, by HLML.
           type: int

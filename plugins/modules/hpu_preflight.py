@@ -14,6 +14,8 @@ description:
   - Compares a node with the requirements of a Gaudi software release, before anything is installed.
   - Fails with all problems at once, each as an error message with its remedy.
   - Needs only Python on the node. The cards are found by their PCI ids.
+  - Warns about a release, kernel, operating system or PyTorch that is no longer supported or has a known hole, with the
+    source. That never fails a node.
 options:
   release:
     description: Release to install, V(1.24.1) or with its build, V(1.24.1-482).
@@ -151,6 +153,7 @@ hpu:
 """
 
 from dataclasses import fields
+from datetime import datetime, timezone
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
@@ -202,7 +205,8 @@ def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
     wanted = Wanted(**{field.name: options[field.name] for field in fields(Wanted)})
     own = options["signing_key"] or "", options["signing_certificate"] or ""
     boot = secure_boot.read(run_process, "/", kernel_tree(), *own)
-    checks = preflight_checks(facts, read_disks(options["disk_paths"]), wanted, boot)
+    today = datetime.now(timezone.utc).date()
+    checks = preflight_checks(facts, read_disks(options["disk_paths"]), wanted, boot, today)
     for sentence in advice(checks):
         module.warn(sentence)
     problems = failed(checks)

@@ -62,6 +62,10 @@ options:
         driver is already loaded that way.
     type: bool
     default: false
+  replaced_rows_limit:
+    description: Maximum memory rows of one card that may have been replaced, as for M(gaudi3.scale.hpu_verify).
+    type: int
+    default: 32
   restart:
     description: Stop a running test and start again.
     type: bool
@@ -137,6 +141,7 @@ def main() -> None:
             "flags": {"type": "path", "default": "/etc/gaudi3_scale/environment"},
             "excluded": {"type": "dict", "default": {}},
             "reload_driver": {"type": "bool", "default": False},
+            "replaced_rows_limit": {"type": "int", "default": 32},
             "restart": {"type": "bool", "default": False},
             "detach": {"type": "bool", "default": False},
         },
@@ -151,7 +156,7 @@ def answer(given: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
     if state == "stopped":
         return {"changed": False if module.check_mode else stop(run_process)}
     facts = hpu_facts.gather(run_process, kernel_tree())
-    holders = find_holders(kernel_tree())
+    holders = [one for one in find_holders(kernel_tree()) if one.computes]
     return start(options, facts, holders, how, run_process, module.check_mode, Files())
 
 

@@ -146,6 +146,14 @@ facts:
       description: Processes that have a card open.
       type: list
       elements: str
+    throttled:
+      description: What keeps a card's clock low now, V(power) or V(thermal). V(null) where HLML did not report it.
+      type: list
+      elements: str
+    throttled_ever:
+      description: What has kept one low since the driver was loaded.
+      type: list
+      elements: str
     fault:
       description: Message about what could not be inspected.
       type: str
@@ -194,6 +202,47 @@ verdict:
       description: Remarks that do not affect the verdict.
       type: list
       elements: str
+life_cycles:
+  description:
+    - Until when each part of the planned stack is supported, as of the node's date - the release, the generation of the
+      cards, the operating system, the kernels, PyTorch, the newest vLLM that was tested with the release, ansible-core,
+      and libraries in O(venv) of which something is known.
+    - What is no longer supported or has a known hole is among the remarks too, as is the age of outdated data.
+  type: list
+  elements: dict
+  returned: success
+  contains:
+    kind:
+      description: What it is.
+      type: str
+      sample: ansible-core
+    name:
+      description: Version or name.
+      type: str
+      sample: 2.19.3
+    state:
+      description: V(supported), V(ended), V(faulty) (a known hole, or it does not work) or V(unknown) (in no source).
+      type: str
+    until:
+      description: Last day or month with fixes. Empty if no source has a date.
+      type: str
+      sample: 2026-11
+    holes:
+      description: Names of its known holes.
+      type: list
+      elements: str
+    source:
+      description: Who says so.
+      type: str
+    read:
+      description: Day on which the source was read.
+      type: str
+    unverified:
+      description: Whether there is one weak source or none.
+      type: bool
+    sentence:
+      description: All of it as a message.
+      type: str
 fingerprint:
   description: Equal on nodes that are equal in everything that should be. Serial numbers and names are not included.
   type: str
@@ -201,6 +250,7 @@ fingerprint:
   sample: 3f9a1c0b77de
 """
 
+from datetime import datetime, timezone
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
@@ -210,7 +260,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run impo
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import check_package
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
 from ansible_collections.gaudi3.scale.plugins.module_utils._upgrade import inventory as node_inventory
-from ansible_collections.gaudi3.scale.plugins.module_utils._upgrade.plan import PlanOptions, upgrade_plan
+from ansible_collections.gaudi3.scale.plugins.module_utils._upgrade.plan import PlanOptions, Surroundings, upgrade_plan
 
 FORMS = dict.fromkeys(("packages",), check_package)
 
@@ -232,11 +282,15 @@ def main() -> None:
     )
 
 
-def answer(wishes: dict[str, Any], _module: AnsibleModule) -> dict[str, Any]:
+def answer(wishes: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
     venv = wishes.pop("venv")
     options = PlanOptions(**wishes)
     release = find_release(options.release, options.release_overrides)
-    plan = upgrade_plan(options, node_inventory.read(run_process, kernel_tree(), venv), release)
+    today = datetime.now(timezone.utc).date()
+    # AnsibleModule has it from a table of its own, where types cannot see it.
+    core = str(getattr(module, "ansible_version", ""))
+    around = Surroundings(today, core, node_inventory.distributions(venv))
+    plan = upgrade_plan(options, node_inventory.read(run_process, kernel_tree(), venv), release, around)
     return {"changed": False, **plan}
 
 

@@ -13,6 +13,7 @@ version_added: "1.0.0"
 description:
   - Reads cards, driver, firmware, temperatures, memory, ECC errors and links, the cards' PCIe, the clock, and the
     memory as Slurm counts it, and checks torch in the training venv.
+  - Warns where the kernel, C(hl-smi) and HLML disagree about a card, and where a card's clock is reduced.
   - Fails with all problems at once, each as an error message with its remedy.
 options:
   release:
@@ -31,9 +32,17 @@ options:
     description: Temperature in degrees Celsius that every card must be below. By default the limit of the generation.
     type: int
   idle_memory_mib:
-    description: Maximum HBM in use on a card while no job runs, in MiB.
+    description:
+      - Maximum HBM in use on a card while no job runs, in MiB. Cards of running jobs of this collection are left out.
     type: int
     default: 1024
+  replaced_rows_limit:
+    description:
+      - Maximum memory rows of one card that may have been replaced. V(0) accepts any number.
+      - No limit is published. V(32) is what HLML, the vendor's library, can list of a card (its wrapper habana-pyhlml).
+      - A row that waits to be replaced always fails, since the card must be reset.
+    type: int
+    default: 32
   firmware:
     description:
       - SPI firmware that all cards must have, for example V(1.22.0-fw-61.3.2-sec-3).
@@ -298,6 +307,7 @@ def main() -> None:
             "cards": {"type": "int", "required": True},
             "temperature_limit_c": {"type": "int"},
             "idle_memory_mib": {"type": "int", "default": 1024},
+            "replaced_rows_limit": {"type": "int", "default": 32},
             "firmware": {"type": "str"},
             "external_links": {"type": "bool"},
             "node_count": {"type": "int", "default": 2},

@@ -163,7 +163,7 @@ options:
   files:
     description:
       - Files on this host to include - collections (C(.tar.gz)), requirements files for them (C(.yml)), wheels
-        (C(.whl)).
+        (C(.whl)), container images as archives (C(.tar)).
       - pip also installs O(requirements) from these wheels, so no index needs to have them.
     type: list
     elements: path

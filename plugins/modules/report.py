@@ -27,6 +27,7 @@ options:
     type: str
     choices:
       - benchmark_fabric
+      - benchmark_training
       - cap_power
       - compare_settings
       - explain_flags

@@ -222,7 +222,9 @@ options:
         description:
           - Seconds before which ranks that fail without progress count as an early failure. The third early failure in
             a row ends the job, whatever O(supervision.max_restarts) still allows.
-          - With 0 no failure is early.
+          - A program that fails twice in a row at the same place, by its own fault and without progress, ends the job
+            after the second time.
+          - With 0 no failure is early, and only O(supervision.max_restarts) counts.
         type: int
         default: 60
       lost_after:
@@ -303,6 +305,22 @@ options:
     type: list
     elements: str
     default: []
+  image:
+    description:
+      - "Container image in which the ranks run, with its digest, such as V(registry.example.org/team/train@sha256:...).
+        Empty: they run on the node."
+      - It must have been unpacked on the node, as P(gaudi3.scale.gaudi_training#role) does, and contain C(python3) with
+        PyTorch. podman runs it as O(user), in the job's unit or in Slurm's step, without privileges and read-only.
+      - The container sees the cards of the job, its directories, the directory of its script, and O(mounts).
+      - Refused if it belongs to another release than the node's driver.
+    type: str
+    default: ""
+  mounts:
+    description:
+      - Further directories that the container sees, as HOST, HOST:CONTAINER or HOST:CONTAINER:ro.
+    type: list
+    elements: str
+    default: []
   hosts:
     description:
       - Names of all nodes of the job in rank order. The first one has rank 0.
@@ -317,9 +335,33 @@ options:
   processes_per_node:
     description:
       - Ranks per node. Required when O(state=started) or O(state=prepared).
-      - With O(device=hpu), fewer ranks than cards are refused unless C(HABANA_VISIBLE_MODULES) in O(environment)
-        selects the cards, or Slurm allocates them (O(engine=slurm)).
+      - With O(device=hpu) and fewer ranks than cards, the job takes part of the node. Its cards are O(modules), or
+        C(HABANA_VISIBLE_MODULES) in O(environment) or O(environment_files), or those that Slurm allocates
+        (O(engine=slurm)), or those in O(allotted). A job of one host chooses them itself if none is given.
+      - Cards that another job or process has are refused, with its name.
     type: int
+  modules:
+    description:
+      - Module ids of the cards that the job takes on each node, one per rank. A module id is not a device's index.
+      - "Empty: chosen if there are fewer ranks than cards. With O(device=hpu) only, and not with O(engine=slurm)."
+    type: list
+    elements: int
+    default: []
+  allotted:
+    description:
+      - What a launch over all nodes has chosen for this run, alike on all of them. It is no part of the job's
+        description.
+    type: dict
+    suboptions:
+      modules:
+        description: Module ids, if O(modules) is empty.
+        type: list
+        elements: int
+        default: []
+      rendezvous_port:
+        description: Port instead of O(rendezvous_port); V(0) for none.
+        type: int
+        default: 0
   cards:
     description:
       - Number of cards on this node; more ranks are refused unless O(device=cpu).
@@ -331,7 +373,9 @@ options:
       - Required when O(state=started) or O(state=prepared).
     type: str
   rendezvous_port:
-    description: Rendezvous port on the first node. It must be free there.
+    description:
+      - Rendezvous port on the first node. It must be free there.
+      - If another job of this collection has V(29500), M(gaudi3.scale.training_job_launch) takes the next free one.
     type: int
     default: 29500
   command:
@@ -480,6 +524,13 @@ launch:
     text:
       description: Content of the file.
       type: str
+    modules:
+      description: Module ids of the cards of this node's ranks. Empty if they are not known, or no Gaudi cards.
+      type: list
+      elements: int
+    rendezvous_port:
+      description: Rendezvous port of the run.
+      type: int
     binding:
       description:
         - Binding of each rank of this node, in the node's current state. Empty if ranks are not bound by O(bind), or if
@@ -542,6 +593,28 @@ remarks:
   returned: with O(state=prepared)
   type: list
   elements: str
+offer:
+  description: What O(allotted) can be chosen from, for M(gaudi3.scale.training_job_launch).
+  returned: with O(state=prepared)
+  type: dict
+  contains:
+    allotted:
+      description: O(allotted) of the run that this node is in. Empty if there is none.
+      type: dict
+    cards:
+      description: The node's modules, which of them are taken and by whom, and which belong together.
+      type: dict
+    ports:
+      description: Free ports whose next one is free too, for a job with the default O(rendezvous_port).
+      type: list
+      elements: int
+    port_holder:
+      description: The job that has the default port. Empty if none has.
+      type: str
+taken:
+  description: Whether a start was refused because another launch has taken cards or a port since they were chosen.
+  returned: when a start is refused because of that
+  type: bool
 differences:
   description: Differences between a running job and the requested one.
   returned: when a start is refused because of them
@@ -556,7 +629,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._cards.accel_sysfs im
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.clocks import clock_ahead
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import SLURM, engine_argument_spec
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JOB_ARGUMENTS, paths_from
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import check, job_from
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.plan import DEFAULT_PORT, check, job_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.control import prepare, start
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.launch import StartOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._launch.stop import remove, stop
@@ -588,7 +661,7 @@ def main() -> None:
             "processes_per_node": {"type": "int"},
             "cards": {"type": "int"},
             "rendezvous_address": {"type": "str"},
-            "rendezvous_port": {"type": "int", "default": 29500},
+            "rendezvous_port": {"type": "int", "default": DEFAULT_PORT},
             "command": {"type": "list", "elements": "str"},
         },
         required_if=[("state", state, NEEDED) for state in ("prepared", "started")],

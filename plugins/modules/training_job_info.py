@@ -33,6 +33,12 @@ options:
     description: Wait on the node until the worker group has ended.
     type: bool
     default: false
+  wait_for_event:
+    description:
+      - With O(wait), also return as soon as there is an event after O(events_after).
+      - So a failure is known at once, and the node is not asked again and again meanwhile.
+    type: bool
+    default: false
   timeout:
     description: Maximum seconds to wait. After that RV(state) is V(running).
     type: int
@@ -116,6 +122,15 @@ binding:
   returned: always
   type: list
   elements: dict
+modules:
+  description: Module ids of the cards of this node's ranks. Empty if they are not known, or no Gaudi cards.
+  returned: always
+  type: list
+  elements: int
+node_cards:
+  description: How many cards the node had when the worker group was started. 0 if RV(modules) is empty.
+  returned: always
+  type: int
 is_witness:
   description: Whether this node votes on how the job continues and has no ranks.
   returned: always
@@ -167,8 +182,25 @@ failure:
     echo:
       description:
         - 0 for a cause. Otherwise the cause may be another rank - 1 lost a peer, 2 was stopped by its own agent, 3
-          exited with status 0 while other ranks ran.
+          exited with status 0 while other ranks ran, 4 went on after a thread of it had failed, 5 was sent SIGTERM by
+          something other than its agent.
       type: int
+    kind:
+      description:
+        - Kind of the end, such as V(exception), V(import), V(arguments), V(nan), V(device), V(memory), V(disk),
+          V(storage), V(server), V(signal), V(abort), V(hang), V(peer), V(left), V(node), V(limit), V(preempted) or
+          V(status).
+      type: str
+    at:
+      description: "Innermost frame of your own code, such as V(train.py, line 71, in main). Empty: none is known."
+      type: str
+    row:
+      description: "Name of a known error of the vendor's software. Empty: it is none."
+      type: str
+    others:
+      description: A line for each rank that ended because of this failure. Of many ranks the last line counts the rest.
+      type: list
+      elements: str
 supervision:
   description: State of the whole job, as this node's supervisor knows it. Empty if it has none.
   returned: always
@@ -304,6 +336,9 @@ usage:
     card_memory_bytes:
       description: HBM in use on the fullest card.
       type: float
+    held_memory_bytes:
+      description: The most that one of the job's processes holds of a card, where Synapse reports it.
+      type: float
     watts:
       description: Power of all cards on the 54 V rail, in W.
       type: float
@@ -362,7 +397,11 @@ jobs:
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.gaudi3.scale.plugins.module_utils._follow.report import report, wait_until_ended
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.report import (
+    report,
+    wait_for_event,
+    wait_until_ended,
+)
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.paths import JOB_ARGUMENTS, paths_from
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
@@ -379,6 +418,7 @@ def main() -> None:
             "events_after": {"type": "int", "default": 0},
             "log_lines": {"type": "int", "default": 20},
             "wait": {"type": "bool", "default": False},
+            "wait_for_event": {"type": "bool", "default": False},
             "timeout": {"type": "int", "default": 600},
             "start_timeout": {"type": "int"},
             "failure_in_logs": {"type": "bool", "default": False},
@@ -389,7 +429,9 @@ def main() -> None:
 
 def answer(options: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
     paths = paths_from(options)
-    if options["wait"] and not module.check_mode:
+    if options["wait"] and options["wait_for_event"] and not module.check_mode:
+        wait_for_event(paths, run_process, options["timeout"], options["events_after"])
+    elif options["wait"] and not module.check_mode:
         wait_until_ended(paths, run_process, options["timeout"], start_timeout=options["start_timeout"])
     wishes = {name: options[name] for name in ("metrics_after", "events_after", "log_lines", "failure_in_logs")}
     result = report(paths, run_process, **wishes)

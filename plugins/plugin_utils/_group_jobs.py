@@ -100,6 +100,7 @@ def _arguments(
     group: Group, node: str, command: Sequence[str], ranks: Ranks, addresses: Mapping[str, str]
 ) -> dict[str, Any]:
     return {
+        "bind": "none",
         **ranks.job,
         "name": group.name,
         "restart": True,
@@ -111,7 +112,6 @@ def _arguments(
         "command": list(command),
         "environment": dict(group.environment.get(node, {})),
         "device": ranks.device,
-        "bind": "none",
     }
 
 

@@ -77,7 +77,9 @@ _TRIAL = record(
         "message": lines,
     },
     {
-        **dict.fromkeys(("resting_memory_bytes", "peak_spread_bytes", "used_by_others_bytes"), _BYTES),
+        **dict.fromkeys(
+            ("resting_memory_bytes", "peak_spread_bytes", "used_by_others_bytes", "held_memory_bytes"), _BYTES
+        ),
         "warm_up_seconds": _MEASURED,
     },
 )

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.oldest_python import OLDEST_PYTHON_NAME
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text import one_line
-from ansible_collections.gaudi3.scale.plugins.module_utils._verify.preflight import OLDEST_PYTHON
 
 # sudo(8) says it in the node's language; its own name is in front of most lines, and Ansible's words are English.
 _ACCOUNT = re.compile(
@@ -49,8 +49,8 @@ def no_answer(done: Mapping[str, Any], host: str) -> str:
     said = "\n".join(str(done.get(stream) or "") for stream in ("module_stderr", "module_stdout"))
     if _PYTHON.search(said):
         return (
-            f"{host}: its Python is too old to run a module; install Python {OLDEST_PYTHON} or newer there, and name "
-            "it in ansible_python_interpreter. Nothing was changed."
+            f"{host}: its Python is too old to run a module; install Python {OLDEST_PYTHON_NAME} or newer there, and "
+            "name it in ansible_python_interpreter. Nothing was changed."
         )
     return _of_account(said, host)
 

@@ -32,7 +32,9 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_options import 
     refusal,
     shared_refusal,
     specified,
+    split_refusal,
 )
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_words import in_role_words
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._shared_options import values_refusal
 
 COLLECTION = "gaudi3.scale"
@@ -51,6 +53,7 @@ def role_refusal(action: ActionBase, variables: Mapping[str, Any], roles: Iterab
         foreign_facts(host, variables.get("ansible_facts") or {})
         or names_refusal(action, roles, variables)
         or shared_names_refusal(action, variables)
+        or split_refusal(variables)
         or values_refusal(host, variables)
     )
     if unknown:
@@ -102,6 +105,13 @@ def roles_here() -> list[tuple[Path, str]]:
 def role_of(action: ActionBase) -> list[tuple[Path, str]]:
     """The role whose task this is, as ``names_refusal`` takes it; none outside of a role."""
     return [_folder(action._task._role)] if action._task._role else []
+
+
+def in_words_of(roles: Iterable[SpecifiedRole], message: str) -> str:
+    """``message`` of a module with the options of the role whose task it is; as it is outside of one."""
+    for role in roles:
+        return in_role_words(message, role.prefix, role.options, role.shared)
+    return message
 
 
 def specified_here(action: ActionBase) -> list[SpecifiedRole]:

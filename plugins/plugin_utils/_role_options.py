@@ -37,9 +37,11 @@ FURTHER_RESULTS: Mapping[str, Collection[str]] = {
         "gaudi_qualify_schedule_result",
     ),
     "gaudi_quarantine": ("gaudi_quarantine_info_result", "gaudi_quarantine_marks_result"),
+    "gaudi_serving": ("gaudi_serving_measured_result",),
     "gaudi_storage": ("gaudi_storage_measure_result",),
     "gaudi_slurm": ("gaudi_slurm_node_result",),
     "gaudi_flags": ("gaudi_flags_explain_result",),
+    "gaudi_training": ("gaudi_training_profile_result",),
     "gaudi_verify": ("gaudi_verify_all_reduce_result",),
 }
 # What AWX hands to the next job of a workflow: one name for each kind of report. A contract test holds it against roles
@@ -48,6 +50,7 @@ OUTCOMES = frozenset(
     f"gaudi_outcome_{kind}"
     for kind in (
         "benchmark_fabric",
+        "benchmark_training",
         "cap_power",
         "cluster_audit",
         "compare_settings",
@@ -56,15 +59,18 @@ OUTCOMES = frozenset(
         "find_bad_nodes",
         "launch_training",
         "measure_collectives",
+        "measure_serving",
         "measure_storage",
         "plan_fabric",
         "plan_upgrade",
         "probe_batch_size",
+        "profile_training",
         "qualify_nodes",
         "report_cost",
         "show_fleet",
         "show_training",
         "site",
+        "support_bundle",
         "tune_training",
         "upgrade_driver",
         "upgrade_firmware",
@@ -79,6 +85,11 @@ NEAR = 0.6
 PREFIX = "gaudi_"
 # The value of a variable of a role that is an option of the whole collection, or of another role, under another name.
 _READS = re.compile(r"^\{\{ (gaudi_\w+)")
+
+
+# Options that count ranks of a node, and what is none of their values.
+_OF_RANKS = re.compile(r"gaudi_\w+_processes(?:_per_node)?")
+_FRACTION = re.compile(r"\d*\.\d*[1-9]\d*")
 
 
 @dataclass(frozen=True)
@@ -128,6 +139,15 @@ def refusal(role: SpecifiedRole, host: str, names: Iterable[object], longer: Col
     near = sorted(role.options.union(*(other.options for other in longer)))
     unknown = sorted(str(name) for name in names if isinstance(name, str) and name.startswith(role.prefix))
     return " ".join(_sentence(role, host, name, near) for name in unknown if name not in known | FACTS)
+
+
+def split_refusal(variables: Mapping[str, Any]) -> str:
+    """A sentence for a number of ranks on a node that is no whole one, as of half a card; else nothing."""
+    for name in filter(_OF_RANKS.fullmatch, map(str, variables)):
+        value = variables[name]
+        if isinstance(value, (str, float)) and _FRACTION.fullmatch(str(value).strip()):
+            return f"{name} is {value}, and cards cannot be split: each rank has a whole one; give a whole number."
+    return ""
 
 
 def shared_refusal(host: str, names: Iterable[object], roles: Collection[str], own: Collection[str]) -> str:

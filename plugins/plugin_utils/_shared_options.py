@@ -119,6 +119,11 @@ SHARED: Mapping[str, Mapping[str, Any]] = {
         "type": "dict",
         "default": {},
     },
+    "gaudi_replaced_rows_limit": {
+        "description": "Maximum replaced HBM rows per card, 0 for any. HLML lists 32; no limit is published.",
+        "type": "int",
+        "default": 32,
+    },
     "gaudi_report_target": {
         "description": "Where reports are stored - a directory on the controller, or s3://BUCKET/PREFIX.",
         "type": "str",

@@ -9,6 +9,7 @@ The supervisors end and restart the job by themselves. This only shows what they
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -72,6 +73,7 @@ class SupervisedWatch:
         end = None if patience is None else time.monotonic() + patience
         state = RUNNING
         while True:
+            looked = time.monotonic()
             found = self._look()
             if found is not None:
                 state = self._take(*found)
@@ -86,7 +88,9 @@ class SupervisedWatch:
                     f"Job {self._name} still runs after {duration(patience)}. It continues; launch it again to "
                     "follow it."
                 )
-            time.sleep(self._options["interval"])
+            # The node that leads has waited for an event so long. After one another may follow at once.
+            if found is None or not found[1]["events"]:
+                time.sleep(max(0.0, self._options["interval"] - (time.monotonic() - looked)))
 
     def _is_over(self) -> bool:
         """Whether the job has ended as far as can be known: a supervisor says how, or no node is left that could.
@@ -101,7 +105,8 @@ class SupervisedWatch:
         asked: list[str] = []
         while (host := self._next(asked, answers)) is not None:
             asked.append(host)
-            info = self._ask(host)
+            # The first one that is asked led last.
+            info = self._ask(host, is_waiting=host == self._leader and host in self._events)
             if info is None:
                 continue
             answers[host] = info
@@ -125,7 +130,10 @@ class SupervisedWatch:
             return None
         return next((host for host in self._nodes if host not in asked), None)
 
-    def _ask(self, host: str) -> dict[str, Any] | None:
+    def _ask(self, host: str, *, is_waiting: bool) -> dict[str, Any] | None:
+        """``is_waiting``: it answers at its next event, after the interval at the latest."""
+        patience = math.ceil(self._options["interval"]) if is_waiting else 0
+        waiting = {"wait": True, "wait_for_event": True, "timeout": patience} if is_waiting else {}
         arguments = {
             "name": self._name,
             "state_directory": self._options["state_directory"],
@@ -133,9 +141,10 @@ class SupervisedWatch:
             "metrics_after": self._metrics.get(host, self._recent if not self._metrics else 0),
             "events_after": self._events.get(host, 0),
             "log_lines": 0,
+            **waiting,
         }
         try:
-            info = job_info(self._nodes[host], arguments, self._options["answer_timeout"])
+            info = job_info(self._nodes[host], arguments, self._options["answer_timeout"] + patience)
         except UnreachableError as reason:
             self._silent.missed(host, reason)
             return None

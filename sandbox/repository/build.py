@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from ..distribution import Distribution
 from ..paths import locked, make_directory
-from .apt_repository import ensure_apt_repository
+from .apt_repository import ensure_apt_repository, ensure_upstream_repository
 from .layout import HOME, WWW
 from .pytorch_bundle import ensure_bundles
 from .rpm_repository import ensure_rpm_repository
@@ -28,3 +28,10 @@ def ensure_rhel_repository() -> None:
     make_directory(WWW)
     with locked(HOME):
         ensure_rpm_repository()
+
+
+def ensure_upstream_driver(distribution: Distribution) -> None:
+    """The apt repository with the kernel's own driver beside it, for those who ask: apt fetches 300 MB of sources."""
+    make_directory(WWW)
+    with locked(HOME):
+        ensure_upstream_repository(distribution.codename)

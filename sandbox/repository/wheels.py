@@ -1,6 +1,7 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""The repository's pip index: what the training stack needs, fetched once by this host's pip, and no wheel of ours."""
+"""The repository's pip index: what the training stack needs, fetched once by this host's pip, and the
+simulated engine for serving; no wheel of ours."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ from plugins.module_utils._venv.pin_table import PINS
 from plugins.module_utils._venv.pins import render
 
 from ..commands import run, step
+from ..engine.wheels import engine_wheels
 from ..paths import CACHE, CHECKOUT, make_directory
 from .layout import ARTIFACTORY, is_current, replacing
 from .pure_wheel import pure_wheel
@@ -55,7 +57,8 @@ def ensure_wheelhouse(python: str) -> Path:
 
 def ensure_index(python: str) -> None:
     """Publish the wheels, unless the index is up to date."""
-    digest = hashlib.sha256(f"{_key(python)} {Path(__file__).read_text()}".encode()).hexdigest()
+    engine = hashlib.sha256(b"".join(content for _name, content in engine_wheels())).hexdigest()
+    digest = hashlib.sha256(f"{_key(python)} {Path(__file__).read_text()} {engine}".encode()).hexdigest()
     if is_current(INDEX, digest):
         return
     with step("Package repository: pip index"), replacing(INDEX, digest) as root:
@@ -64,8 +67,8 @@ def ensure_index(python: str) -> None:
         for wheel in (WHEELHOUSE / _key(python)).glob("*.whl"):
             if not wheel.name.startswith("torch-"):
                 os.link(wheel, packages / wheel.name)
-        decoy, content = decoy_wheel()
-        (packages / decoy).write_bytes(content)
+        for name, content in (decoy_wheel(), *engine_wheels()):
+            (packages / name).write_bytes(content)
         write_pages(root, packages)
 
 

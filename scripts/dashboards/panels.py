@@ -11,18 +11,30 @@ NUMBER, CURVE, TABLE = "stat", "timeseries", "table"
 # Grafana's names of units.
 WATTS, CELSIUS, HERTZ, BYTES, PART, SECONDS, PLAIN = "watt", "celsius", "hertz", "bytes", "percentunit", "s", "short"
 
-NODE, JOB = 'instance="$node"', 'training="$training"'
+NODE, JOB, SERVING = 'instance="$node"', 'training="$training"', 'serving="$serving"'
 # Nodes on which the chosen training runs; its series has the names of both.
 OF_JOB = f"* on (instance) group_left (training) (gaudi_job_running{{{JOB}}} == 1)"
 
-# Of all nodes: those on which nothing trains; the power of each training's; energy and unknown time of a day.
-IDLE = "(count(gaudi_cards_expected) - (count(max by (instance) (gaudi_job_running) == 1) or vector(0)))"
+# Of all nodes: those on which nothing trains or serves; the power of each training's; energy and unknown time of a day.
+BUSY = "max by (instance) (gaudi_job_running) == 1 or max by (instance) (gaudi_server_running) == 1"
+IDLE = f"(count(gaudi_cards_expected) - (count({BUSY}) or vector(0)))"
 TRAINS = "on (instance) group_left (training) (gaudi_job_running == 1)"
 RATE = "on (training) max by (training) (gaudi_job_tokens_per_second)"
 KWH = "sum(increase(gaudi_card_energy_joules_total[1d])) / 3.6e6"
+SERVING_RATE = f"rate(gaudi_server_generated_tokens_total{{{SERVING}}}[5m])"
+SERVING_WATTS = (
+    "sum by (instance, serving) (gaudi_card_power_watts * on (instance, card) group_right ()"
+    f" gaudi_server_card{{{SERVING}}})"
+)
 UNKNOWN = (
     "sum(increase(gaudi_card_energy_gap_seconds_total[1d])) / (count(gaudi_card_energy_gap_seconds_total) * 86400)"
 )
+
+
+def _p95(name: str) -> str:
+    """Of a histogram of the chosen serving, by node."""
+    rate = f"sum by (instance, le) (rate(gaudi_server_{name}_seconds_bucket{{{SERVING}}}[5m]))"
+    return f"histogram_quantile(0.95, {rate})"
 
 
 @dataclass(frozen=True)
@@ -199,7 +211,41 @@ JOBS = Dashboard(
         Panel("Restarts", NUMBER, [(f"max(gaudi_job_restarts_total{{{JOB}}})", "")], width=4),
         Panel("Loss", CURVE, [(f"gaudi_job_loss{{{JOB}}}", "loss")]),
         Panel("Tokens a second", CURVE, [(f"gaudi_job_tokens_per_second{{{JOB}}}", "tokens/s")]),
-        Panel("Waits for data", CURVE, [(f"gaudi_job_data_wait_ratio{{{JOB}}}", "part of a step")], PART),
+        Panel(
+            "Waits for data and for other ranks",
+            CURVE,
+            [
+                (f"gaudi_job_data_wait_ratio{{{JOB}}}", "data, part of a step"),
+                (f"gaudi_job_communication_ratio{{{JOB}}}", "communication, part of a step"),
+            ],
+            PART,
+        ),
+        Panel("Norm of the gradients", CURVE, [(f"gaudi_job_gradient_norm{{{JOB}}}", "before clipping")]),
+        Panel("Share of the cards' peak", CURVE, [(f"gaudi_job_mfu_ratio{{{JOB}}}", "model FLOPs utilization")], PART),
+        Panel(
+            "Memory of the fullest rank",
+            CURVE,
+            [
+                (f"gaudi_job_memory_used_bytes{{{JOB}}}", "highest so far"),
+                (f"gaudi_job_memory_limit_bytes{{{JOB}}}", "limit of a card"),
+            ],
+            BYTES,
+        ),
+        Panel(
+            "What that memory is used for",
+            CURVE,
+            [(f"gaudi_job_memory_part_bytes{{{JOB}}}", "{{part}}")],
+            BYTES,
+        ),
+        Panel(
+            "Graphs that were compiled",
+            CURVE,
+            [
+                (f"gaudi_job_graph_compilations_total{{{JOB}}}", "compiled"),
+                (f"gaudi_job_recipe_cache_hits_total{{{JOB}}}", "found in the recipe cache"),
+                (f"gaudi_job_recipe_cache_misses_total{{{JOB}}}", "not found"),
+            ],
+        ),
         Panel(
             "Utilization of its nodes",
             CURVE,
@@ -254,7 +300,7 @@ COST = Dashboard(
             "It is in no energy.",
         ),
         Panel(
-            "Nodes without a training",
+            "Nodes without a training or serving",
             NUMBER,
             [(IDLE, "")],
             width=6,
@@ -309,4 +355,40 @@ COST = Dashboard(
     ),
 )
 
-DASHBOARDS = (FLEET, NODES, JOBS, COST)
+SERVINGS = Dashboard(
+    "gaudi_serving",
+    "Gaudi: serving",
+    (
+        Panel("Instances that answer", NUMBER, [(f"sum(gaudi_server_answers{{{SERVING}}})", "")], width=6),
+        Panel("Instances", NUMBER, [(f"count(gaudi_server_running{{{SERVING}}})", "")], width=6),
+        Panel("Requests that wait", NUMBER, [(f"sum(gaudi_server_requests_waiting{{{SERVING}}})", "")], width=6),
+        Panel("Requests that run", NUMBER, [(f"sum(gaudi_server_requests_running{{{SERVING}}})", "")], width=6),
+        Panel("First token, 95th percentile", CURVE, [(_p95("first_token"), "{{instance}}")], SECONDS),
+        Panel("Between tokens, 95th percentile", CURVE, [(_p95("between_tokens"), "{{instance}}")], SECONDS),
+        Panel(
+            "Tokens a second",
+            CURVE,
+            [(SERVING_RATE, "{{instance}}")],
+        ),
+        Panel("KV cache in use", CURVE, [(f"gaudi_server_cache_ratio{{{SERVING}}}", "{{instance}}")], PART),
+        Panel(
+            "Requests by how they ended",
+            CURVE,
+            [(f"sum by (reason) (rate(gaudi_server_requests_total{{{SERVING}}}[5m]))", "{{reason}}")],
+        ),
+        Panel(
+            "Joules a token",
+            CURVE,
+            [
+                (
+                    f"{SERVING_WATTS} / on (instance, serving) ({SERVING_RATE} > 0)",
+                    "{{instance}}",
+                )
+            ],
+            about="Of the cards of each instance; report_cost.yml has the cost of all that it answered.",
+        ),
+    ),
+    (Chosen("serving", "Instance", "gaudi_server_info", "serving"),),
+)
+
+DASHBOARDS = (FLEET, NODES, JOBS, COST, SERVINGS)

@@ -44,4 +44,4 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module(f"{__name__}.reporting.{_REPORTING[name]}"), name)
     if name in _FENCE:
         return getattr(importlib.import_module(f"{__name__}.checkpoints.fence"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise importlib.import_module(f"{__name__}.elsewhere").missing(__name__, name)

@@ -13,6 +13,7 @@ from types import ModuleType
 
 import torch
 
+from gaudi3_scale.core._cards.peak_rates import gaudi_label
 from gaudi3_scale.core._errors import GaudiError
 
 KINDS = ("hpu", "cuda", "cpu")
@@ -65,12 +66,25 @@ def local_device(kind: str, local_rank: int) -> torch.device:
     return torch.device(kind)
 
 
+def card_label(device: torch.device) -> str:
+    """The kind of card, as the table of peak rates names it; empty for the CPU and a card that nobody knows."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return gaudi_label() if device.type == "hpu" else ""
+
+
 def synchronize(device: torch.device) -> None:
     """Wait until everything queued on ``device`` is done."""
     if device.type == "hpu":
         hpu_module().synchronize()
     elif device.type == "cuda":
         torch.cuda.synchronize(device)
+
+
+def end_lazy_graph(device: torch.device) -> None:
+    """In the lazy mode of Gaudi (PT_HPU_LAZY_MODE=1) what was recorded runs from here on; elsewhere it has run."""
+    if device.type == "hpu":
+        habana("core").mark_step()
 
 
 def compile_backend(kind: str) -> str:

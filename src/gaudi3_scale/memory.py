@@ -9,10 +9,12 @@ took of the card, ``InUse`` and ``MaxInUse`` count tensors and the workspace of 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import torch
 
 from gaudi3_scale.devices import hpu_module
+from gaudi3_scale.elsewhere import missing
 
 
 class DeviceMemory(ABC):
@@ -78,3 +80,8 @@ class CudaMemory(DeviceMemory):
 
     def _forget_peak(self) -> None:
         torch.cuda.reset_peak_memory_stats(self._device)
+
+
+def __getattr__(name: str) -> Any:
+    """Told to whoever imports what guides to Gaudi have in a module of this name."""
+    raise missing(__name__, name)

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.action_roles import ACTION_ROLES
+
 ROOT = Path(__file__).resolve().parents[2]
 AT_RUN_TIME = ("meta", "playbooks", "plugins", "roles")
 # Beside those four: what a reader of the installed collection, a certification or AWX looks for.
@@ -96,26 +98,7 @@ def test_an_installed_playbook_is_found_by_its_name(installed: Path, playbook: s
     reported = tasks_of(installed, playbook)
     if playbook == "site":
         # What starts, stops or writes something is only in a playbook of its own.
-        actions = {
-            "gaudi_audit",
-            "gaudi_batch",
-            "gaudi_bundle",
-            "gaudi_collectives",
-            "gaudi_compare",
-            "gaudi_controller",
-            "gaudi_upgrade",
-            "gaudi_exporter",
-            "gaudi_firmware",
-            "gaudi_cost",
-            "gaudi_monitoring",
-            "gaudi_power",
-            "gaudi_qualify",
-            "gaudi_quarantine",
-            "gaudi_slurm",
-            "gaudi_training",
-            "gaudi_tune",
-        }
-        roles = {role.name for role in (installed / "roles").iterdir()} - actions
+        roles = {role.name for role in (installed / "roles").iterdir()} - ACTION_ROLES
         assert {role for role in roles if role not in reported} == set()
 
 

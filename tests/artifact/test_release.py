@@ -86,6 +86,7 @@ def sums_are_right(folder: Path) -> bool:
     return subprocess.run(words, cwd=folder, capture_output=True, check=False).returncode == 0
 
 
+@pytest.mark.in_turn
 def test_it_is_the_same_again(release: Path, tmp_path: Path) -> None:
     done = built(tmp_path)
     assert "Not signed: SIGN_KEY= names no key." in done.stdout
@@ -114,12 +115,14 @@ def test_the_checksums_are_of_tarball_and_bill(copy: Path) -> None:
         file.write_bytes(before)
 
 
+@pytest.mark.in_turn
 def test_an_old_signature_does_not_stay(copy: Path) -> None:
     """Over other bytes it would be a bad one, and nobody would know why."""
     assert built(copy).returncode == 0
     assert not list(copy.glob("*.asc"))
 
 
+@pytest.mark.in_turn
 def test_a_key_that_is_not_there_is_named(keys: Path, tmp_path: Path) -> None:
     done = built(tmp_path, "nobody@example.com", GNUPGHOME=keys)
     assert done.returncode == 1
@@ -173,6 +176,7 @@ def test_what_is_installed_is_what_was_signed(installed: Path, release: Path, si
     assert "plugins/modules/hpu_info.py" in done.stdout
 
 
+@pytest.mark.in_turn
 def test_files_that_agree_with_another_manifest_are_not(installed: Path, release: Path, site: Path) -> None:
     manifest = installed / "ansible_collections" / "gaudi3" / "scale" / "MANIFEST.json"
     manifest.write_text(manifest.read_text() + "\n")

@@ -22,6 +22,7 @@ MAY_IMPORT = {
     "plugins/modules": {"module_utils"},
     "plugins/plugin_utils": {"module_utils"},
     "plugins/action": {"module_utils", "plugin_utils"},
+    "plugins/callback": {"module_utils", "plugin_utils"},
     "plugins/inventory": {"module_utils", "plugin_utils"},
 }
 

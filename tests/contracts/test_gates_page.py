@@ -39,11 +39,16 @@ def has_long_rows(gate: Gate) -> bool:
 
 @pytest.mark.parametrize("gate", [pytest.param(gate, id=gate.name) for gate in GATES])
 def test_rows_of_the_long_run_are_recorded(gate: Gate) -> None:
-    """Those of a role's scenario by the gate ``layers``, which has all of them."""
+    """Those of a role's scenario by the gate ``layers`` and those of the controller's units by ``unit``, with all of
+    them.
+    """
     recorded = gate.long_form or (gate if gate.run == LONG_RUN else None)
     if gate.name.startswith("molecule-"):
         (layers,) = [one for one in GATES if one.name == "layers"]
         assert set(folders_of(gate)) <= set(layers.covers)
+    elif gate.name == "unit-controller":
+        (unit,) = [one for one in GATES if one.name == "unit"]
+        assert unit.long_form and any("tests/unit" in command for command in unit.long_form.commands)
     elif gate.name != "schedules":
         assert (recorded is not None) == has_long_rows(gate)
 

@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from jinja2.nativetypes import NativeEnvironment
 
+from tests.action_roles import ACTION_ROLES
+
 from .checkout import PLAYBOOKS, ROLES, ROOT, name_of, read_yaml, task_files, tasks_in
 
 SITE = ROOT / "playbooks" / "site.yml"
@@ -89,28 +91,6 @@ def test_site_never_takes_an_action() -> None:
     for entry in read_yaml(SITE):
         stem = Path(entry[IMPORT]).stem
         assert stem.split("_")[0] not in ("launch", "stop", "probe", "follow", "run"), stem
-
-
-# What starts, stops or writes something is asked for by name, and never done by a run that sets up everything.
-ACTION_ROLES = {
-    "gaudi_audit",
-    "gaudi_batch",
-    "gaudi_bundle",
-    "gaudi_collectives",
-    "gaudi_compare",
-    "gaudi_controller",
-    "gaudi_upgrade",
-    "gaudi_exporter",
-    "gaudi_firmware",
-    "gaudi_cost",
-    "gaudi_monitoring",
-    "gaudi_power",
-    "gaudi_qualify",
-    "gaudi_quarantine",
-    "gaudi_slurm",
-    "gaudi_training",
-    "gaudi_tune",
-} & {role.name for role in ROLES}
 
 
 def roles_named_in(files: Iterable[Path]) -> set[str]:
@@ -237,12 +217,14 @@ FETCHING = {
     "gaudi_host": {"main"},
     "gaudi_driver": {"main"},
     "gaudi_containers": {"main"},
+    "gaudi_serving": {"main", "proxy", "roll", "serve"},
     "gaudi_fabric": {"main"},
     "gaudi_storage": {"main", "measure"},
     "gaudi_venv": {"main"},
     "gaudi_exporter": {"main"},
     "gaudi_monitoring": {"main", "identity"},
     "gaudi_bundle": {"main"},
+    "gaudi_image": {"main"},
     "gaudi_upgrade": {"main"},
 }
 

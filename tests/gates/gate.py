@@ -24,9 +24,10 @@ class Gate:
     in whose gates the others help when their own are done. ``undo`` removes what the
     gate leaves on this machine, or would leave if it were interrupted. ``failed_again`` runs what failed, and nothing
     else; where there is none, all of the gate is run a second time. ``run``: the smallest run that plays it.
-    ``programs``: what it starts of this machine's, beside what scripts/setup installs into .venv; ``is_root``: only
-    root can. ``covers``: git's pathspecs of what it proves, where it is recorded (``proved.py``). ``long_form``: the
-    same with every row, from nodes of a known state on. ``variables`` are added to its environment.
+    ``programs``: what it starts of this machine's, beside what scripts/setup installs into .venv; ``processor``: what
+    /proc/cpuinfo has to name; ``is_root``: only root can. ``covers``: git's pathspecs of what it proves, where it is
+    recorded (``proved.py``). ``long_form``: the same with every row, from nodes of a known state on. ``variables`` are
+    added to its environment.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Gate:
     run: str = FIRST
     after: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
+    processor: tuple[str, ...] = ()
     is_root: bool = False
     is_last: bool = False
     covers: tuple[str, ...] = ()

@@ -20,7 +20,7 @@ from pathlib import Path
 from .gate import Gate
 
 RECORD = Path(__file__).with_name("proved.json")
-PATH = "tests/gates/proved.json"
+PATH, TABLE = "tests/gates/proved.json", "tests/gates/table.py"
 # So many commits of the branch a gate may be behind what it covers; a merge is one, whatever it brings.
 MOST_COMMITS = 10
 DIGEST_LENGTH = 16
@@ -131,8 +131,15 @@ def standing(checkout: Path, gate: Gate, proofs: Mapping[str, Proof]) -> Standin
     if len(_branch(checkout, MOST_COMMITS)) < MOST_COMMITS:
         return Standing(gate, proof, True, False)
     if proof is None:
-        return Standing(gate, proof, True, _was_begun(checkout, MOST_COMMITS - 1))
+        is_late = _was_begun(checkout, MOST_COMMITS - 1) and not _is_new(checkout, gate.name, MOST_COMMITS - 1)
+        return Standing(gate, proof, True, is_late)
     return Standing(gate, proof, True, proof.digest not in of_commits(checkout, proof.covers or gate.covers))
+
+
+def _is_new(checkout: Path, name: str, commits_ago: int) -> bool:
+    """Whether the table of then has no such gate, which so has as many commits to hold as one that was changed."""
+    text = _git(checkout, "show", f"HEAD~{commits_ago}:{TABLE}")
+    return bool(text) and f'"{name}"' not in text
 
 
 def _was_begun(checkout: Path, commits_ago: int) -> bool:

@@ -32,8 +32,9 @@ from .rotation import Queue
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = ROOT / "build" / "test-logs"
 TAIL_LINES = 60
-# Ansible looks for collections on Python's own path too: what a caller put there would be tested instead of this.
-INTRUDERS = ("PYTHONPATH", "PYTHONHOME")
+# Ansible looks for collections on Python's own path too: what a caller put there would be tested instead of this. And
+# who keeps nothing compiled compiles all that each process imports.
+INTRUDERS = ("PYTHONPATH", "PYTHONHOME", "PYTHONDONTWRITEBYTECODE")
 INTERRUPTIONS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 # Names the directory in which a gate's test runners leave their results.
 JUNIT = "GATE_JUNIT"
@@ -218,11 +219,19 @@ class _Player:
         return outcome
 
 
+def processor_flags(place: Path = Path("/proc/cpuinfo")) -> set[str]:
+    """What this machine's processor can do, in Linux's words."""
+    return set(place.read_text(encoding="utf-8").split()) if place.exists() else set()
+
+
 def missing(gate: Gate) -> str:
     """What this machine lacks for the gate, in words; empty where nothing."""
     absent = [name for name in gate.programs if shutil.which(name, path=_environment()["PATH"]) is None]
     if absent:
         return f"no {', '.join(absent)} here"
+    lacking = [name for name in gate.processor if name not in processor_flags()]
+    if lacking:
+        return f"a processor with {', '.join(lacking)} is needed"
     return "only root can, since nodes are containers" if gate.is_root and os.geteuid() != 0 else ""
 
 
@@ -279,7 +288,9 @@ def _environment() -> dict[str, str]:
     return {
         **{name: value for name, value in os.environ.items() if name not in INTRUDERS},
         "PATH": f"{ROOT / '.venv' / 'bin'}:{os.environ['PATH']}",
-        "PYTHONDONTWRITEBYTECODE": "1",
+        # Beside the sources, which are shipped and copied: a fresh .venv has none either, and each of some thousand
+        # processes would compile all that it imports.
+        "PYTHONPYCACHEPREFIX": str(ROOT / "build" / "pycache"),
         # Ranks and trials outnumber the cores: OpenMP's threads that wait by spinning took half of them.
         "OMP_WAIT_POLICY": "PASSIVE",
         "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),

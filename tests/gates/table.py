@@ -38,6 +38,15 @@ TEST_SANDBOX = os.environ.get("GAUDI_TEST_SANDBOX", f"gaudi3-test-{sha256(str(RO
 VIRGIN_AGAIN = ("python", "-m", "sandbox", "reset", "--name", TEST_SANDBOX)
 GOLDEN_AGAIN = (*VIRGIN_AGAIN, "--golden", TEST_SANDBOX)
 CAPTURE = ("python", "-m", "sandbox", "capture", "node2", "--name", TEST_SANDBOX)
+# Of tests/unit: what Ansible runs, on a node or on the controller.
+CONTROLLER_TESTS = (
+    *(
+        f"tests/unit/plugins/{folder}"
+        for folder in ("action", "bad_input", "callback", "inventory", "modules", "plugin_utils")
+    ),
+    "tests/unit/plugins/two_controllers",
+    "tests/unit/extensions",
+)
 # All that is found on nodes by its subject, in the three places that a subject has.
 HOMES = ("roles/gaudi_{}", "plugins/module_utils/_{}", "plugins/plugin_utils/_{}")
 
@@ -171,11 +180,11 @@ def layers_with_every_step() -> Gate:
 
 
 def of_many_tests(
-    name: str, checks: str, folder: str, limit: float, covers: tuple[str, ...], *, run: str = FIRST
+    name: str, checks: str, folders: tuple[str, ...], limit: float, covers: tuple[str, ...] = (), *, run: str = FIRST
 ) -> Gate:
-    """The gate of a folder of tests, of which only what failed is worth a second run."""
+    """The gate of folders of tests (pytest's own words), of which only what failed is worth a second run."""
     cache = str(ROOT / "build" / "pytest-cache" / name)
-    tests = ("python", "-m", "pytest", "-q", "-o", f"cache_dir={cache}", folder)
+    tests = ("python", "-m", "pytest", "-q", "-o", f"cache_dir={cache}", *folders)
     again = (*tests, "--last-failed", "--last-failed-no-failures", "none")
     commands = (("rm", "-rf", cache), (*tests, "--durations=15"))
     return with_long_form(Gate(name, checks, commands, limit=limit, failed_again=(again,), run=run, covers=covers))
@@ -214,17 +223,30 @@ GATES = (
         ((*PYTEST, "tests/contracts"),),
         lane=ANY_LANE,
     ),
-    of_many_tests(
-        "unit",
-        "the core, the modules, the controller's code and the simulator",
-        "tests/unit",
-        2700,
-        (
-            "tests/unit/plugins/bad_input",
-            "tests/unit/gates",
-            *subjects("follow", "job", "driver", "bundle", "venv"),
-            "plugins/plugin_utils/_controller",
+    # The units in two halves, so that they run beside each other; the long run has all of them in one.
+    replace(
+        of_many_tests(
+            "unit",
+            "the core and the simulator",
+            ("tests/unit", *(f"--ignore={folder}" for folder in CONTROLLER_TESTS)),
+            2700,
         ),
+        long_form=of_many_tests(
+            "unit",
+            "the core, the modules, the controller's code and the simulator",
+            ("tests/unit",),
+            2700,
+            (
+                "tests/unit/plugins/bad_input",
+                "tests/unit/gates",
+                *subjects("follow", "job", "driver", "bundle", "venv"),
+                "plugins/plugin_utils/_controller",
+            ),
+        ).long_form,
+    ),
+    replace(
+        of_many_tests("unit-controller", "the modules' shells and the controller's code", CONTROLLER_TESTS, 2700),
+        lane=ANY_LANE,
     ),
     Gate("changelog", "fragments and releases", (("antsibull-changelog", "lint"),)),
     Gate("licenses", "each file says whose it is and under what", (("reuse", "lint", "--quiet"),)),
@@ -256,10 +278,28 @@ GATES = (
     of_many_tests(
         "node-library",
         "trainings, checkpoints, supervisors, studies on the CPU",
-        "tests/node_library",
+        ("tests/node_library",),
         2700,
         ("src/gaudi3_scale", "tests/node_library"),
         run=NODES_RUN,
+    ),
+    Gate(
+        "vllm",
+        "a real vLLM on the processor: our options, client, metrics, and what the simulated one stands on",
+        ((*PYTEST, "tests/real_vllm"),),
+        # It installs 2 GB first.
+        limit=3600,
+        run=LONG_RUN,
+        processor=("avx2",),
+        covers=(
+            "requirements/serving-test.txt",
+            "tests/vllm_server.py",
+            "tests/real_vllm",
+            "sandbox/engine",
+            "plugins/module_utils/_serving",
+            "plugins/module_utils/_exporter/server_metrics.py",
+        ),
+        variables=EVERY_ROW,
     ),
     replace(schedules(400, 1800), long_form=replace(schedules(50_000, 10800), run=LONG_RUN)),
     of_nodes(
@@ -350,13 +390,19 @@ GATES = (
         1200,
         ("sandbox/slurm.py", "plugins/module_utils/_upgrade/drain", *subjects("slurm")),
     ),
+    on_nodes(
+        "build-image",
+        "images by a real podman and a real registry: one digest, torch kept, signed, refused",
+        1200,
+        ("tests/image_base.py", "tests/base_image_on_node.py", *subjects("image")),
+    ),
     of_nodes(Gate("teardown", "the tests' nodes are removed", (removed(TEST_SANDBOX),), is_last=True)),
     # Whichever lane has time takes the next one: first those that begin virgin, then from the golden image on.
     on_own_nodes(
         "upgrade",
         "three nodes up and down with faults injected: back, resumed, named",
         3600,
-        subjects("upgrade", "driver", "rollout"),
+        ("sandbox/repository/upstream_driver.py", *subjects("upgrade", "driver", "rollout")),
         begins_virgin=True,
     ),
     on_own_nodes(
@@ -424,6 +470,18 @@ GATES = (
         "jobs through a real Slurm and a real Open MPI over three nodes",
         3600,
         ("sandbox/slurm.py", "sandbox/open_mpi.py", *subjects("training", "launch", "slurm")),
+    ),
+    on_own_nodes(
+        "images",
+        "jobs in containers from a real registry lose a rank and a node; images that do not fit are one message",
+        1200,
+        ("tests/site_images.py", "plugins/module_utils/_job/container", *subjects("containers", "launch")),
+    ),
+    on_own_nodes(
+        "serving",
+        "a model that was trained, exported and published here answers; kills, damage and what is taken",
+        1200,
+        ("sandbox/engine", *subjects("serving", "model", "export")),
     ),
     on_own_nodes(
         "quickstart",

@@ -177,6 +177,7 @@ def test_held_packages_stay_when_the_system_is_upgraded(node: StandIn) -> None:
     node.dnf("hold", ["habanalabs-graph"])
 
 
+@pytest.mark.in_turn
 def test_an_upgrade_and_the_downgrade_take_their_holds_along(node: StandIn) -> None:
     for version in (NEW, OLD):
         node.dnf("install", node.dnf("fetch", at(version), f"{FILES}/{version}"), 5)
@@ -186,6 +187,7 @@ def test_an_upgrade_and_the_downgrade_take_their_holds_along(node: StandIn) -> N
         assert f"habanalabs/{version}, {node.kernel}, x86_64: installed\n" in node.sh("dkms status")
 
 
+@pytest.mark.in_turn
 def test_an_upgrade_whose_build_fails_goes_back_to_the_release_the_node_had(node: StandIn) -> None:
     # hl-smi is in a package that has no other tests.
     names = [*NAMES, "habanalabs-firmware-tools"]
@@ -254,6 +256,7 @@ def test_a_node_without_the_plugin_is_told_how_to_get_it(node: StandIn) -> None:
         node.sh(f"mv /root/versionlock.py /root/download.py {plugins}/")
 
 
+@pytest.mark.in_turn
 def test_another_dnf_is_waited_for(node: StandIn) -> None:
     # Held until its file goes, however long the node takes to start anything.
     holder = (

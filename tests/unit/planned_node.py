@@ -5,11 +5,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from datetime import date
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
 from ansible_collections.gaudi3.scale.plugins.module_utils._upgrade.inventory import NodeInventory
-from ansible_collections.gaudi3.scale.plugins.module_utils._upgrade.plan import PlanOptions, upgrade_plan
+from ansible_collections.gaudi3.scale.plugins.module_utils._upgrade.plan import PlanOptions, Surroundings, upgrade_plan
 
 SPI = "1.22.0-fw-61.3.2-sec-3"
 KERNEL = "6.8.0-45-generic"
@@ -46,7 +47,10 @@ VIRGIN = replace(
 FACTS: dict[str, Any] = asdict(NODE)
 
 
+TODAY = date(2026, 11, 30)
+
+
 def plan(node: NodeInventory = NODE, release: str = "1.24.1", **options: Any) -> dict[str, Any]:
     """What the module would return for ``node``."""
     chosen = PlanOptions(release=release, **options)
-    return upgrade_plan(chosen, node, find_release(release))
+    return upgrade_plan(chosen, node, find_release(release), Surroundings(TODAY))

@@ -7,8 +7,8 @@ counts the commands that change something, and ends everything at that one as a 
 done.
 
 ``efi`` are firmware variables, ``owners`` says whose a file is for dpkg, ``in_tree`` that the kernel has a habanalabs
-of its own which depmod puts first. DKMS signs with the key of ``SERIAL`` once it is told to, and says nothing while a
-version in its tree on disk has no source.
+of its own which depmod puts first; loaded without a ``driver``, it tells no version. DKMS signs with the key of
+``SERIAL`` once it is told to, and says nothing while a version in its tree on disk has no source.
 """
 
 from __future__ import annotations
@@ -107,7 +107,9 @@ class PlayedNode:
             variable.write_bytes(b"\7\0\0\0" + content)
         if loaded:
             for path in (self.kernel_root / "sys/bus/pci/devices").glob("*/driver_ver"):
-                path.write_text(f"{self.driver}-abcdef\n")
+                path.write_text(f"{self.driver}-abcdef\n" if self.driver else "")
+            if not self.driver:
+                return
             version = self.kernel_root / "sys/module/habanalabs/version"
             version.parent.mkdir(parents=True)
             version.write_text(f"{self.driver}-abcdef\n")

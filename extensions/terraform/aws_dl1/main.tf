@@ -10,14 +10,9 @@ terraform {
   }
 }
 
-variable "nodes" {
+variable "cluster_size" {
   description = "How many instances."
   type        = number
-
-  validation {
-    condition     = var.nodes >= 1 && var.nodes <= 64
-    error_message = "nodes has to be from 1 to 64."
-  }
 }
 
 variable "image" {
@@ -38,11 +33,6 @@ variable "key" {
 variable "operators" {
   description = "Networks from which SSH is allowed, never 0.0.0.0/0."
   type        = list(string)
-
-  validation {
-    condition     = length(var.operators) > 0 && !contains(var.operators, "0.0.0.0/0")
-    error_message = "operators has to name networks, and not all of them."
-  }
 }
 
 variable "instance_type" {
@@ -54,6 +44,13 @@ variable "instance_type" {
     condition     = var.instance_type == "dl1.24xlarge"
     error_message = "instance_type has to be dl1.24xlarge: the only one of AWS with Gaudi cards."
   }
+}
+
+# Names and limits that all clouds share; the directory has to lie beside this one.
+module "nodes" {
+  source       = "../nodes"
+  cluster_size = var.cluster_size
+  operators    = var.operators
 }
 
 data "aws_subnet" "nodes" {
@@ -96,7 +93,7 @@ resource "aws_vpc_security_group_egress_rule" "packages" {
 }
 
 resource "aws_vpc_security_group_ingress_rule" "ssh" {
-  for_each          = toset(var.operators)
+  for_each          = module.nodes.operators
   description       = "SSH of the operators"
   security_group_id = aws_security_group.nodes.id
   cidr_ipv4         = each.value
@@ -106,22 +103,22 @@ resource "aws_vpc_security_group_ingress_rule" "ssh" {
 }
 
 resource "aws_network_interface" "efa" {
-  count           = 4 * var.nodes
+  count           = 4 * var.cluster_size
   subnet_id       = var.subnet
   security_groups = [aws_security_group.nodes.id]
   interface_type  = "efa"
-  tags            = { Name = format("gaudi-%02d-efa%d", floor(count.index / 4) + 1, count.index % 4) }
+  tags            = { Name = "${module.nodes.names[floor(count.index / 4)]}-efa${count.index % 4}" }
 }
 
 resource "aws_instance" "node" {
-  count           = var.nodes
+  count           = var.cluster_size
   ami             = var.image
   instance_type   = var.instance_type
   key_name        = var.key
   placement_group = aws_placement_group.nodes.id
   ebs_optimized   = true
   monitoring      = true
-  tags            = { Name = format("gaudi-%02d", count.index + 1) }
+  tags            = { Name = module.nodes.names[count.index] }
 
   dynamic "network_interface" {
     for_each = range(4)
@@ -145,7 +142,22 @@ resource "aws_instance" "node" {
   }
 }
 
-output "nodes" {
-  description = "Names and addresses; the inventory reads the state itself."
+output "cluster_endpoints" {
+  description = "Private address of each node by its name: what inventories/terraform reads."
   value       = { for node in aws_instance.node : node.tags.Name => node.private_ip }
+}
+
+output "master_ip" {
+  description = "Private address of the first node, which has rank 0."
+  value       = aws_instance.node[0].private_ip
+}
+
+output "cluster_size" {
+  description = "How many nodes there are."
+  value       = length(aws_instance.node)
+}
+
+output "instance_type" {
+  description = "By which the inventory knows that the nodes have Gaudi cards."
+  value       = var.instance_type
 }

@@ -93,6 +93,7 @@ def test_units_are_confined(launched: Ask, engine: dict[str, Any]) -> None:
     assert f"append:{LOGS}" not in unit
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("engine", EITHER)
 def test_links_in_place_of_all_it_may_write(launched: Ask, ask_in_turn: Ask, engine: dict[str, Any]) -> None:
     launched(**engine)
@@ -119,6 +120,7 @@ def test_links_that_come_and_go_meanwhile(launched: Ask, ask_in_turn: Ask, engin
         ask_in_turn(*READ, again, *READ, STOP, *READ, again, STOP)
 
 
+@pytest.mark.in_turn
 @pytest.mark.usefixtures("launched")
 def test_following_and_reporting_while_links_come_and_go(tmp_path: Path) -> None:
     with meanwhile(SWAPS):
@@ -139,6 +141,7 @@ def test_following_and_reporting_while_links_come_and_go(tmp_path: Path) -> None
     shows_nothing(said)
 
 
+@pytest.mark.in_turn
 def test_a_job_that_rewrites_its_own_environment_runs_nothing_as_root(launched: Ask, ask: Ask) -> None:
     launched()
     tried()
@@ -153,6 +156,7 @@ def test_a_job_that_rewrites_its_own_environment_runs_nothing_as_root(launched: 
     assert "0" not in shell(NODE, f"cat {STATE}/ran_as 2>/dev/null || true").split()
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize(
     "made",
     [
@@ -196,6 +200,7 @@ def test_a_log_that_names_a_file_of_roots(launched: Ask, ask: Ask) -> None:
     assert ask("training_job_info")["failure"]["rank"] == 0
 
 
+@pytest.mark.in_turn
 def test_a_file_of_variables_of_the_accounts_own_is_read_as_the_account(launched: Ask, ask: Ask) -> None:
     own = f"/home/{ACCOUNT}/variables"
     as_account(f"ln -sfn /root/secret {own}")

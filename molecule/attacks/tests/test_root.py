@@ -61,6 +61,7 @@ def task(tmp_path: Path) -> Callable[..., dict[str, Any]]:
     return played
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("engine", [{}, {"supervision": {}}], ids=["torchrun", "supervised"])
 def test_a_variable_names_no_directory_of_roots(launched: Ask, ask: Ask, engine: dict[str, Any]) -> None:
     """It was given the directory in which systemd writes the agent's log, and with that /etc/ld.so.preload."""
@@ -77,6 +78,7 @@ def test_a_variable_names_no_directory_of_roots(launched: Ask, ask: Ask, engine:
     assert shell(NODE, f"stat -c %U {HOME}/cache/{NAME}").strip() == ACCOUNT
 
 
+@pytest.mark.in_turn
 def test_what_a_package_forks_at_a_launch_ends_with_the_question(launched: Ask) -> None:
     """It lived on without a unit, and could gain privileges."""
     forks = (
@@ -95,6 +97,7 @@ def test_what_a_package_forks_at_a_launch_ends_with_the_question(launched: Ask) 
     assert "0" not in {uid for uid, _privileges in who_ran()}
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("check", [True, False], ids=["check mode", "launch"])
 def test_mpirun_is_nobodys_way_to_root(task: Callable[..., dict[str, Any]], check: bool) -> None:
     has_written(f"{HOME}/mpirun", TELLS + 'echo "mpirun (Open MPI) 5.0.8"\n')
@@ -104,6 +107,7 @@ def test_mpirun_is_nobodys_way_to_root(task: Callable[..., dict[str, Any]], chec
     assert who_ran() or not check
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize(
     ("module", "options"),
     [
@@ -124,6 +128,7 @@ def test_no_environment_of_the_accounts_is_run_as_root(
     assert shell(NODE, "ls /etc/systemd/system/gaudi3-scale-qualification-scheduled* 2>/dev/null || true") == ""
 
 
+@pytest.mark.in_turn
 def test_a_link_that_is_swapped_meanwhile_brings_nobody_to_root(task: Callable[..., dict[str, Any]]) -> None:
     """Root at the sixth try: what was looked at was not what was run."""
     has_written(f"{HOME}/venv/bin/python", TELLS)
@@ -139,6 +144,7 @@ def test_a_link_that_is_swapped_meanwhile_brings_nobody_to_root(task: Callable[.
     assert "0" not in {uid for uid, _privileges in who_ran()}
 
 
+@pytest.mark.in_turn
 def test_a_pipe_in_the_place_of_the_probe_holds_no_launch(launched: Ask) -> None:
     as_account(f"mkdir -p {HOME}/checkpoints && mkfifo {HOME}/checkpoints/.gaudi3_scale-{NAME}-{NODE}")
     launched(checkpoint_directory=f"{HOME}/checkpoints")

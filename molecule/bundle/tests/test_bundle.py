@@ -297,6 +297,7 @@ print(ask(b"/gaudi3_scale/bundle.json", 30).decode().splitlines()[0])
 """
 
 
+@pytest.mark.in_turn
 @pytest.mark.usefixtures("served")
 def test_the_server_under_attack_serves_the_bundle_and_nothing_else(connected: Host, node: Host) -> None:
     address = connected.check_output("hostname -I").split()[0]

@@ -48,6 +48,7 @@ LOOKS = (
     "upgrade_firmware",
     "audit_cluster",
     "show_fleet",
+    "collect_support_bundle",
 )
 # A node that is in service is returned without a question.
 ACTIONS = ("schedule_qualification", "cap_power", "return_node", "quarantine_node")
@@ -67,6 +68,7 @@ LONG = (
     "measure_storage",
     "probe_batch_size",
     "compare_settings",
+    "benchmark_training",
     "tune_training",
     "build_bundle",
     "verify_bundle",
@@ -74,8 +76,14 @@ LONG = (
 )
 # Seconds each; the others of the layers `site` plays with fewer answers.
 QUICK_LAYERS = ("preflight", "flags", "benchmark_fabric")
-# Want what these nodes have not, a Slurm and a job that was measured; the scenarios slurm and training have it.
-ELSEWHERE = {"configure_slurm", "report_cost"}
+# Want what these nodes have not: a Slurm, a job that was measured and a model of it, a base image with a registry. The
+# scenarios slurm, training, serving and build_image have it. Manifests want no node:
+# tests/unit/plugins/action/test_kubernetes_manifests.py.
+ELSEWHERE = {
+    *("build_image", "configure_slurm", "measure_serving", "publish_model", "render_kubernetes", "report_cost"),
+    "profile_training",
+    *("roll_serving", "serve_model", "serving"),
+}
 IN_ORDER = (*LAYERS, *LOOKS, *ACTIONS, *LONG)
 PLAYED = named_rows({name: name for name in IN_ORDER}, {*QUICK_LAYERS, *LOOKS, *ACTIONS})
 
@@ -130,6 +138,7 @@ where.write_text(json.dumps(sys.argv[1:]))
 """
 
 
+@pytest.mark.in_turn
 def test_a_launch_with_nothing_but_a_survey_s_answers_runs_the_program_with_its_words(
     tmp_path: Path, nodes: dict[str, Host]
 ) -> None:

@@ -94,6 +94,7 @@ def test_a_limit_that_takes_a_rank_away_is_refused_and_numbers_no_rank_anew(
     assert not is_running(nodes["node2"], "limited")
 
 
+@pytest.mark.in_turn
 def test_a_cancelled_job_leaves_the_training_alone_and_finds_it_again(
     tmp_path: Path, job: dict[str, Any], nodes: dict[str, Host], stopped: list[str]
 ) -> None:
@@ -115,6 +116,7 @@ def test_a_cancelled_job_leaves_the_training_alone_and_finds_it_again(
     assert "Job cancelled still runs after 4 s. It continues; launch it again to follow it." in said
 
 
+@pytest.mark.in_turn
 def test_following_ends_before_the_controller_ends_it(
     tmp_path: Path, job: dict[str, Any], nodes: dict[str, Host], stopped: list[str]
 ) -> None:
@@ -126,6 +128,7 @@ def test_following_ends_before_the_controller_ends_it(
     assert all(is_running(host, "long") for host in nodes.values())
 
 
+@pytest.mark.in_turn
 @pytest.mark.usefixtures("nodes")
 def test_a_page_in_a_container_is_named_as_lost(tmp_path: Path, place: dict[str, str]) -> None:
     said = screen(run(tmp_path, "plan_fabric", awx_job_id=7))

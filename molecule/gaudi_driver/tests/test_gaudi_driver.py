@@ -4,8 +4,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
+import pytest
 from testinfra.host import Host
 
+from tests.long_rows import named_rows
 from tests.sandbox_nodes import fault
 
 RELEASE, BUILD = "1.24.1", "482"
@@ -90,11 +94,28 @@ def test_the_module_of_cards_says_what_the_driver_knows(host: Host) -> None:
     assert all(card["energy_mj"] > 0 for card in said["cards"])
 
 
-def test_a_library_that_crashes_costs_no_other_answer(host: Host) -> None:
+@pytest.mark.in_turn
+@pytest.mark.parametrize(
+    ("name", "reason", "energies"),  # How many cards may have told their energy: one that fails ends the later ones'.
+    named_rows(
+        {
+            "crash": ("hlml_crashes=0", "HLML crashed in hlml_device_get_pci_info of ", range(8)),
+            "hang": ("hlml_hangs=0", "HLML did not answer hlml_device_get_pci_info of ", range(8)),
+            "lost card": ("hlml_lost_card=0", "", (7,)),
+            "unknown error": ("hlml_unknown_error=0", "", (8,)),
+            "leak": ("hlml_leaks", "", (8,)),
+            "older layout": ("hlml_older", "/usr/lib/habanalabs/libhlml.so is of release 1.20.0 ", (0,)),
+        },
+        short=("crash", "hang", "older layout"),
+    ),
+)
+def test_a_library_that_fails_costs_no_other_answer(
+    host: Host, name: str, reason: str, energies: Container[int]
+) -> None:
     node = host.ansible.get_variables()["inventory_hostname"]
-    with fault(node, "hlml_crashes=0"):
+    with fault(node, name):
         said = host.ansible("gaudi3.scale.hpu_info", check=False, become=True)["hpu"]
-    assert said["hlml"]["reason"].startswith("HLML crashed in hlml_device_get_pci_info of ")
+    assert said["hlml"]["reason"].startswith(reason) and bool(said["hlml"]["reason"]) == bool(reason)
     assert {card["status"] for card in said["cards"]} == {"Operational"}
     assert None not in {card["temperature_c"] for card in said["cards"]}
-    assert said["cards"][0]["energy_mj"] is None
+    assert sum(card["energy_mj"] is not None for card in said["cards"]) in energies

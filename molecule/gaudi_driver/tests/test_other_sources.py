@@ -13,6 +13,9 @@ from testinfra.host import Host
 
 from tests.sandbox_nodes import hosts, run
 
+# Each builds on the one before.
+pytestmark = pytest.mark.in_turn("sources")
+
 OURS = "/etc/apt/sources.list.d/gaudi3_scale-repository.sources"
 SCRIPTS = "/etc/apt/sources.list.d/habanalabs.list"
 OTHER = "# by hand\n"

@@ -13,6 +13,9 @@ from testinfra.host import Host
 
 from tests.sandbox_nodes import hosts, run
 
+# Each builds on the one before.
+pytestmark = pytest.mark.in_turn("lock")
+
 LOCK, MARK = "/var/lib/dpkg/lock-frontend", "/run/dpkg_is_held"
 PACKAGE = "tree"
 PURGE = f"apt-get -o DPkg::Lock::Timeout=60 purge -y -q {PACKAGE}"

@@ -52,6 +52,7 @@ def loaded(node: Host, kernel: str) -> int:
     return int(node.run(LOADED.format(kernel=kernel)).stdout)
 
 
+@pytest.mark.in_turn("passthrough")
 def test_it_is_built_and_not_loaded_and_a_second_run_changes_nothing(node: Host, kernel: str, tmp_path: Path) -> None:
     assert "iommu=pt" not in node.check_output(f"cat {kernel}/proc/cmdline")
     assert loaded(node, kernel) == 0
@@ -67,6 +68,7 @@ def test_it_is_built_and_not_loaded_and_a_second_run_changes_nothing(node: Host,
     assert not driver(play(tmp_path, "driver"))["changed"]
 
 
+@pytest.mark.in_turn("passthrough")
 def test_the_host_layers_boot_loads_it(node: Host, kernel: str, tmp_path: Path) -> None:
     play(tmp_path, "host")
     assert "iommu=pt" in node.check_output(f"cat {kernel}/proc/cmdline").split()

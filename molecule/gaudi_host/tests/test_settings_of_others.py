@@ -55,6 +55,7 @@ def pages(node: Host, kernel: str) -> int:
     return int(node.file(PAGES.format(kernel=kernel)).content_string)
 
 
+@pytest.mark.long
 def test_more_huge_pages_of_sysctl_are_left_also_after_a_boot(node: Host, kernel: str, tmp_path: Path) -> None:
     node.check_output(f"echo vm.nr_hugepages={MORE} > {SITE}")
     assert f"{SITE} gives {MORE} pages" in said(host_layer(tmp_path, "--check --diff"))
@@ -86,6 +87,7 @@ def test_more_huge_pages_of_the_command_line_are_left_also_after_a_boot(
     sandbox("reboot", NODE)
 
 
+@pytest.mark.in_turn
 def test_a_file_of_somebody_else_at_our_path_is_kept_beside_ours(node: Host, tmp_path: Path) -> None:
     node.check_output(f"echo vm.swappiness=1 > {OURS}")
     assert f"{OURS} was not written by gaudi3.scale" in said(host_layer(tmp_path))
@@ -95,6 +97,7 @@ def test_a_file_of_somebody_else_at_our_path_is_kept_beside_ours(node: Host, tmp
     node.check_output(f"rm {OURS}.*.bak")
 
 
+@pytest.mark.long
 def test_a_later_file_of_grub_that_takes_our_arguments_away_is_named(node: Host, tmp_path: Path) -> None:
     node.check_output(f"echo 'GRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"' > {LATER}")
     done = host_layer(tmp_path)

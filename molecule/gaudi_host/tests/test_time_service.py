@@ -17,6 +17,9 @@ from testinfra.host import Host
 
 from tests.sandbox_nodes import hosts, run
 
+# Each builds on the one before.
+pytestmark = pytest.mark.in_turn("time")
+
 DROP_IN = "/etc/systemd/system/chrony.service.d"
 MAY_RUN = (
     f"mkdir -p {DROP_IN} && printf '[Unit]\\nConditionCapability=\\n[Service]\\nExecStart=\\n"

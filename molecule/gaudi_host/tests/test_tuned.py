@@ -16,6 +16,9 @@ from testinfra.host import Host
 
 from tests.sandbox_nodes import hosts, run
 
+# Each builds on the one before.
+pytestmark = pytest.mark.in_turn("tuned")
+
 WANTED = {"gaudi_host_cstates": ["no_c6"], "gaudi_host_numa_balancing": "disabled"}
 INSTALL = "DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends tuned"
 REMOVE = "DEBIAN_FRONTEND=noninteractive apt-get purge -y -q --auto-remove tuned; rm -rf /etc/tuned /var/log/tuned"

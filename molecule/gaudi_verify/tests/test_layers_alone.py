@@ -48,6 +48,7 @@ PARTS = {
 SHORT = ("flags alone", "from Create the training environment")
 
 
+@pytest.mark.in_turn("after one run of everything")
 @pytest.mark.parametrize(("playbook", "arguments"), named_rows(PARTS, SHORT))
 def test_a_part_alone_changes_nothing(whole: dict[str, str], tmp_path: Path, playbook: str, arguments: str) -> None:
     played = run(tmp_path, playbook, arguments=arguments)

@@ -7,7 +7,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.sandbox_nodes import fault, run
+
+pytestmark = pytest.mark.in_turn("verbs")
 
 
 def checks(directory: Path) -> dict[str, dict[str, Any]]:

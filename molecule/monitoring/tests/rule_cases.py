@@ -59,6 +59,22 @@ def of_job(metric: str, node: str = "gaudi-01") -> str:
     return f'gaudi_job_{metric}{{instance="{node}", training="llama"}}'
 
 
+def used_of(share: float | None, memory: float) -> dict[str, str]:
+    """A share of the cards' peak, and one of a card's memory."""
+    told = {} if share is None else {of_job("mfu_ratio"): steady(share, 60)}
+    limit, used = of_job("memory_limit_bytes"), of_job("memory_used_bytes")
+    return {**told, limit: steady(1e11, 60), used: steady(memory * 1e11, 60)}
+
+
+def of_serving(metric: str, more: str = "") -> str:
+    return f'gaudi_server_{metric}{{instance="gaudi-01", serving="chat"{more}}}'
+
+
+SERVES = {
+    of_serving("running"): steady(1, 400),
+    of_serving("answers"): steady(1, 400),
+    of_serving("started_timestamp_seconds"): steady(1, 400),
+}
 RUNNING = {of_job("running"): steady(1, 400)}
 TRAINS = {
     **RUNNING,
@@ -182,6 +198,27 @@ CASES = [
     ),
     Case("GaudiCardWasReset", True, "once", {card("resets_total"): f"{steady(0, 5)} {steady(1, 5)}"}, 7),
     Case("GaudiCardWasReset", False, "long ago", {card("resets_total"): steady(1, 60)}, 50),
+    Case(
+        *("GaudiCardResetAgain", True, "twice, half an hour apart"),
+        {card("resets_total"): f"{steady(3, 90)} {steady(4, 30)} {steady(5, 10)}"},
+        125,
+    ),
+    Case(
+        *("GaudiCardResetAgain", False, "by two tries at the same failure"),
+        {card("resets_total"): f"{steady(3, 90)} {steady(4, 3)} {steady(5, 40)}"},
+        100,
+    ),
+    Case(
+        *("GaudiCardResetAgain", False, "the first one, after some of days ago"),
+        {card("resets_total"): "3+0x1500 4+0x60"},
+        1510,
+        every_s=60,
+    ),
+    Case(
+        *("GaudiCardResetAgain", False, "not again since yesterday"),
+        {card("resets_total"): f"{steady(3, 90)} {steady(4, 30)}"},
+        118,
+    ),
     Case(
         *("GaudiCardThrottles", True, "all cards at 1.2 GHz under load"),
         {**CLOCKS, **BUSY, **{name: steady(1.2e9, 60) for name in FULL_SPEED}},
@@ -324,6 +361,122 @@ CASES = [
         {**SIZE, on_node("node_filesystem_avail_bytes", DISK): " ".join([steady(4e11, 30), steady(3.9e11, 30)] * 7)},
         400,
     ),
+    Case(
+        *("GaudiServingSilent", True, "it has answered for an hour"),
+        {**SERVES, of_serving("answers"): f"{steady(1, 60)} {steady(0, 20)}"},
+        64,
+    ),
+    Case(
+        *("GaudiServingSilent", False, "it was started again, and warms up"),
+        {
+            **SERVES,
+            of_serving("answers"): f"{steady(1, 60)} {steady(0, 20)}",
+            of_serving("started_timestamp_seconds"): f"{steady(1, 60)} {steady(3600, 20)}",
+        },
+        75,
+    ),
+    Case(
+        *("GaudiServingSilent", False, "it was stopped"),
+        {
+            of_serving("running"): f"{steady(1, 60)} {steady(0, 20)}",
+            of_serving("answers"): f"{steady(1, 60)} {steady(0, 20)}",
+        },
+        70,
+    ),
+    Case("GaudiServingFailed", True, "systemd has given it up", {of_serving("failed"): steady(1, 20)}, 5),
+    Case("GaudiServingFailed", False, "it is stopped", {of_serving("failed"): steady(0, 20)}, 5),
+    Case(
+        *("GaudiServingWarmsUp", True, "an hour and a half after its start"),
+        {**SERVES, of_serving("answers"): steady(0, 120)},
+        90,
+    ),
+    Case(
+        *("GaudiServingWarmsUp", False, "half an hour after its start"),
+        {**SERVES, of_serving("answers"): steady(0, 120)},
+        30,
+    ),
+    Case(
+        "GaudiServingWarmsUp",
+        False,
+        "it has answered, and is silent since",
+        {
+            **SERVES,
+            of_serving("answers"): f"{steady(1, 80)} {steady(0, 20)}",
+        },
+        95,
+    ),
+    Case(
+        *("GaudiServingStalled", True, "four requests run, and none gets a token"),
+        {
+            **SERVES,
+            of_serving("requests_running"): steady(4, 60),
+            of_serving("generated_tokens_total"): f"{rising(600, 30)} {steady(18000, 30)}",
+        },
+        36,
+    ),
+    Case(
+        *("GaudiServingStalled", False, "four requests run, and get their tokens"),
+        {
+            **SERVES,
+            of_serving("requests_running"): steady(4, 60),
+            of_serving("generated_tokens_total"): rising(600, 60),
+        },
+        36,
+    ),
+    Case(
+        *("GaudiServingStalled", False, "nobody asks"),
+        {
+            **SERVES,
+            of_serving("requests_running"): steady(0, 60),
+            of_serving("generated_tokens_total"): steady(18000, 60),
+        },
+        36,
+    ),
+    Case("GaudiServingDiffers", True, "one weight is another", {of_serving("differs"): steady(1, 20)}, 5),
+    Case("GaudiServingDiffers", False, "it answers as it was trained", {of_serving("differs"): steady(0, 20)}, 5),
+    Case(
+        *("GaudiServingQueue", True, "more wait than run"),
+        {of_serving("requests_running"): steady(32, 60), of_serving("requests_waiting"): steady(40, 60)},
+        15,
+    ),
+    Case(
+        *("GaudiServingQueue", False, "a few wait"),
+        {of_serving("requests_running"): steady(32, 60), of_serving("requests_waiting"): steady(5, 60)},
+        30,
+    ),
+    Case(
+        *("GaudiServingQueue", False, "for a minute"),
+        {
+            of_serving("requests_running"): steady(32, 60),
+            of_serving("requests_waiting"): f"{steady(0, 20)} {steady(60, 1)} {steady(0, 40)}",
+        },
+        24,
+    ),
+    Case(
+        "GaudiServingCacheFull",
+        True,
+        "full for a quarter of an hour",
+        {of_serving("cache_ratio"): steady(0.99, 60)},
+        15,
+    ),
+    Case("GaudiServingCacheFull", False, "half of it", {of_serving("cache_ratio"): steady(0.5, 60)}, 15),
+    Case(
+        *("GaudiServingErrors", True, "one of twenty"),
+        {
+            of_serving("requests_total", ', reason="error"'): rising(5, 60),
+            of_serving("requests_total", ', reason="stop"'): rising(95, 60),
+        },
+        20,
+    ),
+    Case(
+        *("GaudiServingErrors", False, "clients give half of them up"),
+        {
+            of_serving("requests_total", ', reason="error"'): steady(0, 60),
+            of_serving("requests_total", ', reason="abort"'): rising(50, 60),
+            of_serving("requests_total", ', reason="stop"'): rising(50, 60),
+        },
+        20,
+    ),
     *(
         Case("GaudiJobStalled", True, f"{minutes} minutes after a step each two seconds", stalls(90, 0), 90 + minutes)
         for minutes in (13, 100, 300)
@@ -420,6 +573,22 @@ CASES = [
         *("GaudiJobWaitsForData", False, "it goes on elsewhere"),
         {**ELSEWHERE, of_job("data_wait_ratio"): steady(0.1, 60)},
         30,
+    ),
+    *(
+        Case(alert, fires, what, {**jobs, **used_of(share, memory)}, 45)
+        for alert, fires, what, jobs, share, memory in (
+            ("GaudiJobLowUtilization", True, "a tenth of the peak with half the memory", RUNNING, 0.1, 0.5),
+            ("GaudiJobLowUtilization", False, "a tenth of the peak with all of the memory", RUNNING, 0.1, 0.9),
+            ("GaudiJobLowUtilization", False, "two fifths of the peak", RUNNING, 0.4, 0.5),
+            ("GaudiJobLowUtilization", False, "it goes on elsewhere", ELSEWHERE, 0.1, 0.5),
+            ("GaudiJobMemoryFull", True, "99 % of a card's memory", RUNNING, 0.4, 0.99),
+            ("GaudiJobMemoryFull", False, "what the batch-size probe leaves free", RUNNING, 0.4, 0.96),
+            ("GaudiJobMemoryFull", False, "it goes on elsewhere", ELSEWHERE, 0.4, 0.99),
+        )
+    ),
+    Case("GaudiJobLowUtilization", False, "nobody knows the peak", {**RUNNING, **used_of(None, 0.5)}, 45),
+    Case(
+        "GaudiJobMemoryFull", False, "no card limits it", {**RUNNING, of_job("memory_used_bytes"): steady(1e11, 60)}, 30
     ),
     Case("GaudiJobLossIsNoNumber", True, "NaN", {**RUNNING, of_job("loss"): " ".join(["3.2"] * 8 + ["NaN"] * 20)}, 5),
     Case("GaudiJobLossIsNoNumber", False, "a loss", {**RUNNING, of_job("loss"): steady(3.2, 20)}, 15),

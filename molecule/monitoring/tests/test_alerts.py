@@ -112,6 +112,7 @@ def test_all_nodes_are_read_by_name(server: Host) -> None:
     assert places == {"127.0.0.1:9090", "127.0.0.1:9093"}
 
 
+@pytest.mark.in_turn
 def test_no_other_account_of_the_machine_asks_alertmanager(server: Host) -> None:
     """An alert takes a node out of service."""
     asked = f"amtool --http.config.file={AMTOOL} --alertmanager.url=https://127.0.0.1:9093 alert"
@@ -123,7 +124,8 @@ def test_no_other_account_of_the_machine_asks_alertmanager(server: Host) -> None
     assert "Forged" not in server.check_output(asked)
 
 
-# There is no alert yet, nobody trains, and ports of simulated cards are no interfaces that count.
+# There is no alert yet, nobody trains or serves, and ports of simulated cards are no interfaces that count.
+NOT_HERE = ("gaudi_job", "gaudi_serving")
 NOTHING_TO_SHOW = {"Alerts", "Joules a token", "A million tokens", "Links that came and went"}
 
 
@@ -131,7 +133,7 @@ def test_each_question_of_a_dashboard_has_an_answer(server: Host) -> None:
     """Also those that have nothing to show here: theirs is an empty one and no error."""
 
     def unanswered() -> set[str]:
-        return {title for name, title in empty_panels(server) if name != "gaudi_job"} - NOTHING_TO_SHOW
+        return {title for name, title in empty_panels(server) if name not in NOT_HERE} - NOTHING_TO_SHOW
 
     # A rate wants two values.
     ends = time.monotonic() + 60
@@ -288,6 +290,7 @@ def test_what_prometheus_has_is_sent_to_cloudwatch_until_it_is_not_wanted_any_mo
     assert server.file(f"{AWS}/credentials").exists
 
 
+@pytest.mark.in_turn
 def test_each_rule_fires_where_it_has_to_and_not_where_it_must_not(server: Host) -> None:
     named = {alert["alert"] for file in alerts().values() for alert in file}
     assert named == {case.alert for case in CASES if case.fires} == {case.alert for case in CASES if not case.fires}
@@ -295,6 +298,7 @@ def test_each_rule_fires_where_it_has_to_and_not_where_it_must_not(server: Host)
         pass_there(server, document(f"{RULES}/{name}", {alert["alert"] for alert in file}))
 
 
+@pytest.mark.in_turn
 def test_what_the_vendors_exporter_says_has_our_names_and_units(server: Host) -> None:
     pass_there(server, recorded(f"{RULES}/gaudi_vendor.yml"))
 

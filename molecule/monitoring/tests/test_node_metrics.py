@@ -177,6 +177,7 @@ def test_a_second_run_changes_nothing(watched: tuple[Reader, dict[str, Any]], tm
     assert set(again.stats["changed"]) == set()
 
 
+@pytest.mark.in_turn
 def test_what_breaks_is_told_and_a_tool_that_hangs_hides_nothing_else(
     watched: tuple[Reader, dict[str, Any]], addresses: dict[str, str], nodes: dict[str, Host]
 ) -> None:

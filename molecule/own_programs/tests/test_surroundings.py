@@ -65,12 +65,14 @@ def run(collections: Path, tmp_path: Path) -> Callable[..., tuple[int, str]]:
     return run
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("playbook", PLAYS)
 def test_a_module_that_only_pythonpath_finds(run: Callable[..., tuple[int, str]], playbook: str) -> None:
     code, said = run(playbook, gaudi_training_restart=True)
     assert code == 0, said
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("playbook", PLAYS)
 def test_what_it_lacks_is_said_before_anything_starts(run: Callable[..., tuple[int, str]], playbook: str) -> None:
     for node in NODES:
@@ -89,6 +91,7 @@ def test_what_it_lacks_is_said_before_anything_starts(run: Callable[..., tuple[i
     assert status("node1", "lacking") == {}
 
 
+@pytest.mark.in_turn
 def test_a_relative_path_is_in_the_jobs_own_directory_on_each_node(run: Callable[..., tuple[int, str]]) -> None:
     code, said = run(gaudi_training_restart=True)
     assert code == 0, said
@@ -122,6 +125,7 @@ def test_requirements_are_installed_once_for_launch_probe_and_comparison(
     assert shell("node1", f"stat -c '%Y %i' {venv}") == before
 
 
+@pytest.mark.in_turn
 def test_a_requirement_that_would_replace_the_vendors_is_refused_by_name(
     run: Callable[..., tuple[int, str]], tmp_path: Path
 ) -> None:
@@ -137,6 +141,7 @@ def test_a_requirement_that_would_replace_the_vendors_is_refused_by_name(
     assert status("node1", "replacing") == {}
 
 
+@pytest.mark.in_turn
 def test_a_usage_error_is_started_once_however_long_it_took(run: Callable[..., tuple[int, str]]) -> None:
     code, said = run(name="mistaken", words=("--no-such-option",), gaudi_training_min_runtime=1)
     flat = " ".join(said.split())
@@ -145,8 +150,11 @@ def test_a_usage_error_is_started_once_however_long_it_took(run: Callable[..., t
     assert "a program that refuses its arguments is not started again" in flat
     reported = status("node1", "mistaken")
     assert (reported["outcome"], reported["restarts"]) == ("failed", 0)
+    code, said = run("stop_training", name="mistaken")
+    assert code == 0, said
 
 
+@pytest.mark.in_turn
 def test_a_boolean_of_yaml_is_refused_before_anything(run: Callable[..., tuple[int, str]]) -> None:
     code, said = run(name="boolean", gaudi_training_environment={"MY_BOOL": True})
     assert code != 0
@@ -175,6 +183,7 @@ def held(collections: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     assert code == 0, said
 
 
+@pytest.mark.in_turn("held")
 @pytest.mark.usefixtures("held")
 def test_a_port_of_another_job_names_that_job_and_the_option(run: Callable[..., tuple[int, str]]) -> None:
     code, said = run(name="second", gaudi_training_rendezvous_port=PORT + 10)
@@ -185,6 +194,7 @@ def test_a_port_of_another_job_names_that_job_and_the_option(run: Callable[..., 
     assert f"gaudi_training_control_port {PORT + 11} (UDP) {who}" in flat
 
 
+@pytest.mark.in_turn("held")
 @pytest.mark.usefixtures("held")
 def test_another_description_is_refused_once_in_the_words_of_the_role(run: Callable[..., tuple[int, str]]) -> None:
     code, said = run(name=HELD, gaudi_training_rendezvous_port=PORT + 10, words=("--seconds", "1"))
@@ -194,11 +204,10 @@ def test_another_description_is_refused_once_in_the_words_of_the_role(run: Calla
     assert "node1, node2: job held is running with another description" in flat
 
 
+@pytest.mark.in_turn("held")
 @pytest.mark.usefixtures("held")
 def test_a_mistyped_name_is_no_job_that_was_stopped(run: Callable[..., tuple[int, str]]) -> None:
     code, said = run("stop_training", name="hled")
     assert code != 0
     assert "gaudi_training_name hled: no host has such a job; did you mean held?" in " ".join(said.split())
     assert processes("node1", HELD)
-    code, said = run("stop_training", name="mistaken")
-    assert code == 0, said

@@ -17,6 +17,7 @@ import pytest
 from tests.long_rows import named_rows
 from tests.sandbox_jobs import lines, shell, status
 from tests.sandbox_programs import (
+    SECONDS_PER_STEP,
     SHARED,
     Ended,
     Program,
@@ -34,8 +35,20 @@ AT_A_TIME = 2
 ACCELERATE = "accelerate>=1,<2"
 ALL = (
     Program("ddp", "bare_ddp.py", "{directory} --epochs 60", "snapshot.pt", r"from snapshot at epoch (\d+)"),
-    Program("lightning", "lightning_trainer.py", "--directory {directory}", "last.ckpt", r"going on at step (\d+)"),
-    Program("accelerate", "accelerated.py", "--output_dir {directory}", "step_20/random_states_1.pkl", r": step_(\d+)"),
+    Program(
+        "lightning",
+        "lightning_trainer.py",
+        f"--directory {{directory}} --max-steps 150 --seconds-per-step {SECONDS_PER_STEP}",
+        "last.ckpt",
+        r"going on at step (\d+)",
+    ),
+    Program(
+        "accelerate",
+        "accelerated.py",
+        f"--output_dir {{directory}} --num_epochs 4 --seconds_per_step {SECONDS_PER_STEP}",
+        "step_20/random_states_1.pkl",
+        r": step_(\d+)",
+    ),
     of_transformers("transformers", "hugging_face_trainer.py"),
     of_transformers("reported", "hugging_face_reported.py"),
 )

@@ -152,6 +152,7 @@ def faulty_cards(nodes: dict[str, Host]) -> Iterator[dict[str, str]]:
         sandbox("fault", node, "clear")
 
 
+@pytest.mark.in_turn
 def test_a_hot_card_a_port_that_is_down_and_half_a_link_take_out_their_nodes_alone(
     faulty_cards: dict[str, str], tmp_path: Path
 ) -> None:
@@ -181,6 +182,7 @@ def untold_readings(nodes: dict[str, Host]) -> Iterator[dict[str, str]]:
         sandbox("fault", node, "clear")
 
 
+@pytest.mark.long
 def test_readings_that_are_no_values_condemn_no_node(untold_readings: dict[str, str], tmp_path: Path) -> None:
     given = {**PATIENT, "gaudi_qualify_stages": ["self_test"], "gaudi_report_target": str(tmp_path)}
     run(tmp_path, "qualify_nodes", **given)
@@ -232,6 +234,7 @@ def test_a_node_with_losses_is_found_in_few_measurements(tmp_path: Path) -> None
     assert len(found["bad"][LOSSY]) >= 2
 
 
+@pytest.mark.in_turn
 def test_a_weekly_run_is_left_out_while_a_card_is_held(nodes: dict[str, Host], tmp_path: Path) -> None:
     node = nodes["node1"]
     done = run(tmp_path, "schedule_qualification", arguments="--limit node1")

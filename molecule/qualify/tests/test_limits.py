@@ -52,6 +52,7 @@ def slow_libraries(nodes: dict[str, Host]) -> Iterator[None]:
     nodes[SLOW].check_output(f"sed -i '/# slow storage$/d' {VERSION}")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("slow_libraries")
 def test_a_node_whose_libraries_load_slowly_is_not_told_and_not_condemned(tmp_path: Path) -> None:
     chosen = ["node1", SLOW, "node4"]

@@ -8,6 +8,8 @@ from testinfra.host import Host
 
 
 def restart(nodes: dict[str, Host]) -> None:
-    nodes["node1"].check_output("systemctl restart slurmctld")
+    """The controller last: one that hears of a node's cards by their number alone, from a slurmd that has not read
+    gres.conf again, takes no files for the same number later (Slurm 22.05)."""
     for host in nodes.values():
         host.check_output("systemctl restart slurmd")
+    nodes["node1"].check_output("systemctl restart slurmctld")

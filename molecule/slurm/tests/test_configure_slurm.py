@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from testinfra.backend.base import CommandResult
 from testinfra.host import Host
 
 from sandbox import cluster
@@ -19,7 +20,10 @@ from .daemons import restart
 
 SLURM, GRES = "/etc/slurm/slurm.conf", "/etc/slurm/gres.conf"
 CHECK = "/etc/gaudi3_scale/slurm_health_check"
-INTERVAL, LATEST_SECONDS = 5, 90
+# A machine at a load of 30 took longer than 90 s.
+INTERVAL, LATEST_SECONDS = 5, 300
+# How `timeout` ends.
+ITS_LIMIT_PASSED = 124
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +69,14 @@ def wait_for(controller: Host, node: str, words: str) -> str:
     return found
 
 
+def checked(node: Host) -> CommandResult:
+    """What the health check finds; Slurm asks again, too, where a busy machine lets the check's own limit pass."""
+    deadline = time.monotonic() + LATEST_SECONDS
+    while (done := node.run(CHECK)).rc == ITS_LIMIT_PASSED and time.monotonic() < deadline:
+        pass
+    return done
+
+
 def test_slurm_counts_the_cards_that_each_node_has_and_a_job_gets_some(site: Host) -> None:
     assert "Gres=hpu:8" in shown(site, "node2")
     job = "srun --nodelist=node2 --gres=hpu:3 sh -c 'scontrol --oneliner show job $SLURM_JOB_ID'"
@@ -72,6 +84,7 @@ def test_slurm_counts_the_cards_that_each_node_has_and_a_job_gets_some(site: Hos
     assert site.run("cd /tmp && srun --nodelist=node2 --gres=hpu:9 true").rc != 0
 
 
+@pytest.mark.in_turn
 def test_a_node_that_loses_a_card_takes_itself_out_and_the_other_one_stays(site: Host, nodes: dict[str, Host]) -> None:
     assert nodes["node2"].run(f"{CHECK} --no-drain").rc == 0
     with fault("node2", "missing_card=3"):
@@ -81,8 +94,8 @@ def test_a_node_that_loses_a_card_takes_itself_out_and_the_other_one_stays(site:
         assert "DRAIN" in found
         # One of two nodes may be out by this; the next one says that it stays.
         with fault("node1", "hot_card=2"):
-            done = nodes["node1"].run(CHECK)
-            assert done.rc == 1
+            done = checked(nodes["node1"])
+            assert done.rc == 1, done
             assert "temperature: found 98 C" in done.stdout and "node1 is NOT taken out of service" in done.stdout
         assert "gaudi3_scale" not in shown(site, "node1")
     again = nodes["node2"].check_output(f"{CHECK} --resume")
@@ -90,8 +103,10 @@ def test_a_node_that_loses_a_card_takes_itself_out_and_the_other_one_stays(site:
     assert "DRAIN" not in shown(site, "node2")
 
 
+@pytest.mark.in_turn
+@pytest.mark.parametrize("names", [["node1"], pytest.param(["DEFAULT", "ALL"], marks=pytest.mark.long)])
 def test_a_node_that_calls_itself_as_another_one_writes_no_line(
-    site: Host, nodes: dict[str, Host], tmp_path: Path
+    site: Host, nodes: dict[str, Host], tmp_path: Path, names: list[str]
 ) -> None:
     """Of a host that was taken over, whose slurmd says what it likes."""
     before = site.file("/etc/slurm/gaudi3_scale.conf").content_string
@@ -99,7 +114,7 @@ def test_a_node_that_calls_itself_as_another_one_writes_no_line(
     lying = f"#!/bin/sh\n[ $1 = -C ] && exec {slurmd}.own -C | sed s/NodeName=node2/NodeName=$(cat /run/as)/\n"
     nodes["node2"].check_output(f"mv {slurmd} {slurmd}.own && printf '{lying}' > {slurmd} && chmod 755 {slurmd}")
     try:
-        for name in ("node1", "DEFAULT", "ALL"):
+        for name in names:
             nodes["node2"].check_output(f"echo {name} > /run/as")
             done = run(tmp_path, "configure_slurm", gaudi_slurm_interval=INTERVAL)
             assert done.status == "failed"

@@ -125,6 +125,7 @@ def test_ours_is_found_again_and_lifted(controller: Host, drain: Drain) -> None:
     assert drain("resumed")["changed"] is False
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize(
     ("update", "reason"),
     [
@@ -144,6 +145,7 @@ def test_somebody_elses_drain_is_still_there_after(controller: Host, drain: Drai
     controller.check_output(f"scontrol update NodeName={NODE} State=RESUME")
 
 
+@pytest.mark.in_turn
 def test_ours_that_somebody_took_over_stays(controller: Host, drain: Drain) -> None:
     ours = drain("drained")["reason"]
     controller.check_output(f"scontrol update NodeName={NODE} Reason='{ours}, keep it: bob'")
@@ -153,6 +155,7 @@ def test_ours_that_somebody_took_over_stays(controller: Host, drain: Drain) -> N
     assert state_of(controller) == shown
 
 
+@pytest.mark.in_turn
 def test_a_running_job_is_waited_for_and_ends_by_itself(controller: Host, drain: Drain) -> None:
     job = start_job(controller, 8)
     result = drain("drained", wait=60)
@@ -188,6 +191,7 @@ def test_is_refused_in_one_sentence(controller: Host, drain: Drain, options: dic
     assert state_of(controller) == "IDLE"
 
 
+@pytest.mark.in_turn
 def test_a_controller_that_is_away_is_told(controller: Host, drain: Drain) -> None:
     controller.check_output("systemctl stop slurmctld")
     try:

@@ -40,6 +40,7 @@ def members() -> list[str]:
     return status("node1", NAME)["members"]
 
 
+@pytest.mark.in_turn("saturday")
 def test_a_controller_killed_half_way_is_taken_up_by_the_next_launch(tmp_path: Path) -> None:
     first = launching(tmp_path / "first", **WATCHED)
     begun = f"cat /var/lib/gaudi3_scale/control/{NAME}/started.json 2>/dev/null || true"
@@ -55,6 +56,7 @@ def test_a_controller_killed_half_way_is_taken_up_by_the_next_launch(tmp_path: P
     assert {status(node, NAME)["launch"] for node in NODES} == {launch}
 
 
+@pytest.mark.in_turn("saturday")
 def test_a_hang_is_seen_with_the_stacks_of_the_ranks(tmp_path: Path) -> None:
     following = launching(tmp_path, **WATCHED)
     wait_for("the job is followed", lambda: "Following job saturday" in screen(tmp_path))
@@ -75,6 +77,7 @@ def test_a_hang_is_seen_with_the_stacks_of_the_ranks(tmp_path: Path) -> None:
     kill(following)
 
 
+@pytest.mark.in_turn("saturday")
 def test_what_fails_again_fails_the_job_and_the_first_rank_is_named(tmp_path: Path) -> None:
     """The controller was killed; the job went on, and the next launch follows it."""
     before = len(steps("node1", NAME))

@@ -79,6 +79,7 @@ def test_every_node_is_looked_at_before_any_begins(tmp_path: Path) -> None:
     assert "Job monday was not started." in screen
 
 
+@pytest.mark.in_turn
 def test_a_clock_that_is_apart_is_named(tmp_path: Path) -> None:
     with done_to("node2", FAST, f"rm {CLOCK}"):
         assert "The clock of node2 is 5.0 minutes ahead of those of the other nodes" in refused(tmp_path)
@@ -96,6 +97,7 @@ def test_it_is_refused(tmp_path: Path, changes: dict[str, Any], said: str) -> No
     assert said in refused(tmp_path, **changes)
 
 
+@pytest.mark.in_turn
 def test_a_text_that_is_nowhere_is_said_once(tmp_path: Path) -> None:
     wishes = {"gaudi_training_command": [], "gaudi_training_batch_size": 2, "gaudi_training_text": ["/data/text"]}
     said = refused(tmp_path, **wishes)
@@ -104,9 +106,12 @@ def test_a_text_that_is_nowhere_is_said_once(tmp_path: Path) -> None:
     assert said.count(reason) == 1
 
 
+@pytest.mark.in_turn
 def test_a_node_with_a_card_that_does_not_work_is_refused(tmp_path: Path) -> None:
     with fault("node3", "not_operational=3"):
         # These nodes have no flags, which is said first.
         vendors = {"GC_KERNEL_PATH": "/usr/lib/habanalabs/libtpc_kernels.so"}
-        said = refused(tmp_path, gaudi_training_device="hpu", gaudi_training_environment=vendors)
+        # Whole nodes: a job of fewer cards would take seven that work.
+        whole = {"gaudi_training_processes_per_node": 8, "gaudi_training_device": "hpu"}
+        said = refused(tmp_path, **whole, gaudi_training_environment=vendors)
     assert "node3 cannot take part: its cards are not all healthy" in said

@@ -84,6 +84,7 @@ def test_another_description_is_refused_with_the_difference(tmp_path: Path) -> N
     assert now_running() == before
 
 
+@pytest.mark.in_turn
 def test_a_killed_rank_ends_all_and_the_job_goes_on_from_its_checkpoint() -> None:
     wait_for_steps("node1", NAME)
     before, generation = now_running(), status("node1", NAME)["generation"]
@@ -111,6 +112,7 @@ def test_a_spare_takes_the_place_of_a_dead_node() -> None:
     assert "node4 takes the place of node2." in reported
 
 
+@pytest.mark.in_turn
 def test_a_launch_goes_on_without_a_node_that_is_away_and_names_it(tmp_path: Path) -> None:
     before = now_running_but("node2")
     following = launching(tmp_path, **variables(NAME, gaudi_training_follow=True, gaudi_training_timeout=5))

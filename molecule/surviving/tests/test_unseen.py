@@ -32,6 +32,9 @@ from tests.sandbox_jobs import (
     wait_for_steps,
 )
 
+# Each builds on the one before.
+pytestmark = pytest.mark.in_turn("unseen")
+
 NAME = "monday"
 SILENCE_S = 10
 # The whole role with less patience than a site has, and the one task with as little.

@@ -21,6 +21,9 @@ from tests.small_trainings import SMALL
 
 from . import planted
 
+# Each builds on the one before.
+pytestmark = pytest.mark.in_turn("planted")
+
 JOB = "planted"
 PATIENCE_S = 300.0
 FILE = "/etc/gaudi3_scale/planted.env"

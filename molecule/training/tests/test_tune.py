@@ -135,6 +135,7 @@ def asked(node: Host, peer: str, host: str) -> CommandResult:
     return node.run(f"{VENV} -c %s", PEERS[peer].format(host=host, private=f"{PRIVATE}/guarded"))
 
 
+@pytest.mark.in_turn
 def test_a_study_that_has_its_trials_is_only_shown(tmp_path: Path, reports: Path) -> None:
     again = run(tmp_path, "tune_training", gaudi_report_target=str(reports), **STUDY)
     assert again.status == "successful", again.stdout.read()

@@ -86,6 +86,7 @@ def test_bad_input_is_one_sentence(
         assert [word for word in words if word not in message] == [], message
 
 
+@pytest.mark.in_turn
 @pytest.mark.usefixtures("untouched")
 def test_check_mode_tells_what_would_change_and_changes_nothing(tmp_path: Path) -> None:
     played = upgrade(NEW, tmp_path, "--check --diff", gaudi_upgrade_serial="100%")
@@ -116,6 +117,7 @@ def test_a_marker_that_cannot_be_read_is_left_to_the_operator(tmp_path: Path) ->
     assert set(played.states.values()) <= {"refused", "failed", "not reached"}
 
 
+@pytest.mark.in_turn
 @pytest.mark.usefixtures("untouched")
 def test_a_drain_that_fails_ends_it_before_anything_is_touched(tmp_path: Path) -> None:
     commands = {

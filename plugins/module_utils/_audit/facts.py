@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from .._cards import hpu_facts
+from .._cards.node_system import read_kernel, read_system
 from .._errors import GaudiError
 from .._follow.history import lines_of_runs
 from .._follow.state import read_worker_group
@@ -16,7 +18,7 @@ from .._follow.status import read_status
 from .._follow.usage import last_usage
 from .._follow.worker_group import ABSENT, FAILED
 from .._job.paths import NAME, JobPaths, check_name
-from .._node import environment_file
+from .._node import environment_file, kernel_modules
 from .._node.commands import Run
 from .._node.rendered_files import read_text
 from .._node.secret_words import is_secret
@@ -25,6 +27,7 @@ from .system import look
 
 # Of a node that has run jobs for years, the newest.
 MOST_JOBS = 200
+MOST_DISAGREEMENTS = 100
 _OF_START = (
     *("precision", "compiled", "clip", "schedule", "checkpointing", "batch_size", "workers", "checkpoint_every"),
     *("gradient_compression", "world_size", "nodes", "parameters", "device", "flags", "versions", "sharding"),
@@ -33,7 +36,13 @@ _OF_STEP = ("step", "loss", "tokens_per_second", "samples_per_second", "seconds"
 
 
 def gather(
-    run: Run, job: str, flags: str, qualification: str, state_directory: str, log_directory: str
+    run: Run,
+    job: str,
+    flags: str,
+    qualification: str,
+    state_directory: str,
+    log_directory: str,
+    kernel_root: str = "/",
 ) -> dict[str, Any]:
     """``job`` empty: of none. Raises GaudiError for a name that cannot be one."""
     about = JobPaths(check_name(job), state_directory, log_directory) if job else None
@@ -44,6 +53,30 @@ def gather(
         "qualification": _qualification(Files(qualification)),
         "jobs": _jobs(state_directory, log_directory, run),
         "job": _job(about, run) if about else {},
+        "cards": _cards(run, kernel_root),
+        "stack": _stack(kernel_root),
+    }
+
+
+def _stack(kernel_root: str) -> dict[str, Any]:
+    """What has a life cycle: the driver that is loaded, the kernel, the operating system."""
+    return {
+        "driver": kernel_modules.loaded_version(kernel_root) or "",
+        "kernel": read_kernel(kernel_root).release or "",
+        "os": read_system().os,
+    }
+
+
+def _cards(run: Run, kernel_root: str) -> dict[str, Any]:
+    """Where the kernel, hl-smi and HLML disagree about the cards, with a known reason and without one."""
+    facts = hpu_facts.gather(run, kernel_root, hlml=True, ports=False)
+    driven = [card for card in facts.cards if card.accel_index is not None]
+    found = [(one, card.pci_address) for card in driven for one in card.disagreements]
+    return {
+        "compared": len(driven),
+        "explained": [f"{one} at {address}" for one, address in found if one.reason][:MOST_DISAGREEMENTS],
+        "unexplained": [f"{one} at {address}" for one, address in found if not one.reason][:MOST_DISAGREEMENTS],
+        "hlml_reason": facts.hlml.reason,
     }
 
 

@@ -13,10 +13,15 @@ from .._errors import GaudiError
 from .memory_model import Prior
 from .refusals import without_size
 
+# The part of a card's memory that a process gets at least: the driver and the graph compiler keep some of it.
+OF_A_CARD = 0.95
+
 
 @dataclass(frozen=True)
 class Bounds:
     """The sizes that are allowed and the memory there is; ``limit_bytes`` None: as the trials say, or not known.
+
+    ``card_bytes`` is what cards of its kind have, for the first trial alone, before one told what is left of that.
 
     ``target_hpu_utilization`` is the part of the memory that may be used at all. ``margin`` is the part of what is then
     left for the batch, beside the resting memory, that stays free. ``tolerance``: the search ends when the answer is
@@ -31,6 +36,7 @@ class Bounds:
     margin: float = 0.01
     tolerance: float = 0.015
     prior: Prior | None = None
+    card_bytes: int | None = None
 
     def check(self) -> None:
         """Raises GaudiError, in a sentence, for bounds that hold no size and for parts that are none."""
@@ -68,6 +74,11 @@ class Bounds:
         """The memory that there is: the least that anybody tells, since a neighbor may have some of it."""
         limits = [limit for limit in (self.limit_bytes, *reported) if limit]
         return min(limits) if limits else None
+
+    def first_limit(self, reported: Sequence[int | None]) -> float | None:
+        """The same before any trial ran, where the kind of the card may have to do."""
+        known = self.limit(reported)
+        return self.card_bytes * OF_A_CARD if known is None and self.card_bytes else known
 
 
 @dataclass(frozen=True)

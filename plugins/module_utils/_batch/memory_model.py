@@ -27,6 +27,8 @@ LINE_EXPONENT = 1.03
 LONG_WAY = 5
 # Two readings make a slope only if they are this far apart; a smaller one is then used.
 FAR_ENOUGH = 0.85
+# How much more than what was seen between the steps of a trial the peaks of later steps may rise.
+SPREAD_RESERVE = 1.25
 # What a reach is known from: a single reading, readings on one line, or readings that leave open how the peak grows.
 FIRST, LINE, FLAT, OPEN = "first", "line", "flat", "open"
 # A rise of so many errors says where a line starts.
@@ -39,16 +41,44 @@ SAME_SLOPE = 0.01
 
 @dataclass(frozen=True)
 class Prior:
-    """What was worked out on the host: bytes without a sample, bytes a sample, and how wrong both may be (0.15)."""
+    """What was worked out on the host: bytes without a sample, bytes a sample, and how wrong both may be (0.15).
+
+    Batches are filled up to a multiple of ``period`` above their size and ``offset``; the bytes are of filled ones.
+    ``bends``: a sample takes more the more there are, and the line is that around the size that fits.
+    """
 
     static_bytes: float
     bytes_per_sample: float
     uncertainty: float
+    period: int = 1
+    offset: int = 0
+    bends: bool = False
+
+    def told(self, size: float) -> float:
+        """The bytes of a batch."""
+        return self.static_bytes + size * self.bytes_per_sample
+
+    def filled(self, size: int) -> int:
+        """The samples that a batch of ``size`` takes the memory of."""
+        return self.period * math.ceil((size + self.offset) / self.period)
+
+    def end(self, filled: float) -> float:
+        """The largest size that takes the memory of at most so many samples."""
+        return filled if filled == math.inf else math.floor(filled / self.period + 1e-9) * self.period - self.offset
+
+    def slope(self, size: int, peak: float) -> float:
+        """What a sample takes at least, as told, where a batch of ``size`` took ``peak`` bytes."""
+        told = self.told(size)
+        return self.bytes_per_sample * max(peak / told, 1.0) if told > 0 else self.bytes_per_sample
+
+    def agrees(self, size: int, peak: float) -> bool:
+        """Whether a reading is as near to what was told as it should be."""
+        return abs(peak - self.told(size)) <= self.uncertainty * peak
 
     def fits(self, memory: float) -> float:
         """The size that fits into ``memory`` bytes even where both figures are too low by the uncertainty."""
-        worst = 1 + self.uncertainty
-        return (memory - self.static_bytes * worst) / (self.bytes_per_sample * worst)
+        static = self.static_bytes * (1 + math.copysign(self.uncertainty, self.static_bytes))
+        return (memory - static) / (self.bytes_per_sample * (1 + self.uncertainty))
 
 
 @dataclass(frozen=True)
@@ -82,6 +112,15 @@ class Readings:
             points.append((size, max(peak, points[-1][1] if points else 0.0)))
         return cls(tuple(points), min(resting, points[0][1]) if points else resting, noise, prior)
 
+    def filled(self) -> Readings:
+        """Counted in the samples to which the estimate says that batches are filled up."""
+        if self.prior is None:
+            return self
+        peaks: dict[int, float] = {}
+        for size, peak in self.points:
+            peaks[self.prior.filled(size)] = peak
+        return replace(self, points=tuple(peaks.items()))
+
     def flat(self, memory: float) -> bool:
         """Whether the peak has not moved between the smallest and the largest size that ran."""
         return self.points[-1][1] - self.points[0][1] <= self._error(memory) / 2
@@ -97,8 +136,8 @@ class Readings:
         elif size < 2 * self.points[0][0]:
             reach = Reach(self._first_reach(memory), math.inf, FIRST)
         else:
-            reach = Reach(self._chord(memory), math.inf, FLAT)
-        if self.prior is None:
+            reach = Reach(self.chord(memory), math.inf, FLAT)
+        if self.prior is None or len(self.points) > 1 or not self.prior.agrees(size, peak):
             return reach
         least = self.prior.bytes_per_sample * max(1 - self.prior.uncertainty, 0.1)
         return replace(reach, hopeful=max(min(reach.hopeful, size + (memory - peak) / least), reach.cautious))
@@ -110,7 +149,7 @@ class Readings:
     def _error(self, memory: float) -> float:
         return max(ROUNDING * memory, self.noise * self.points[-1][1])
 
-    def _chord(self, memory: float) -> float:
+    def chord(self, memory: float) -> float:
         """Along the straight line from the resting memory: too short where some of the peak is there at any size."""
         size, peak = self.points[-1]
         # Noise may hide all of the rise: then the least that it cannot hide is taken.
@@ -118,16 +157,34 @@ class Readings:
         return size * max(memory - self.resting, 0) / rise
 
     def _first_reach(self, memory: float) -> float:
-        size, peak = self.points[-1]
-        chord = self._chord(memory)
         if self.prior is not None:
-            slope = self.prior.bytes_per_sample * (1 + self.prior.uncertainty)
-            return min(chord, size + (memory - peak) / slope)
-        times = chord / size
+            return self.estimated(self.prior, memory, memory)[0]
+        size = self.points[-1][0]
+        times = self.chord(memory) / size
         return float(size * min(times ** (1 / FIRST_EXPONENT), 1 + (times - 1) * FIRST_PART))
 
+    def estimated(self, prior: Prior, usable: float, whole: float) -> tuple[float, float]:
+        """Two sizes: one that fits on each curve that the estimate and the readings allow, one where nothing is worse.
+
+        A sample takes what was told and the uncertainty, or what it took between two readings. Where nothing is told or
+        read to bend, no sample takes more than all took above the resting memory, and what a device bends it by.
+        """
+        size, peak = self.points[-1]
+        before, low = self.points[-2] if len(self.points) > 1 else (0, peak)
+        read = (peak - low) / (size - before)
+        slope = max(prior.slope(size, peak), read)
+        bends = read > (1 + SAME_SLOPE) * (peak - self.resting) / size
+        uncertain = max(prior.bytes_per_sample, read if bends else 0.0)
+        steepest = max(slope, uncertain * (1 + prior.uncertainty))
+        surely, likely = size + (usable - peak) / steepest, size + (usable - peak) / slope
+        if self.resting and not (bends or prior.bends):
+            chord = self.chord(usable)
+            bent = size * (self.chord(whole) / size) ** (1 / FIRST_EXPONENT)
+            surely, likely = max(surely, min(chord, bent)), max(likely, chord)
+        return surely, likely
+
     def _reach_above(self, memory: float, size: int, peak: float, before: tuple[int, float]) -> Reach:
-        error, chord = self._error(memory), self._chord(memory)
+        error, chord = self._error(memory), self.chord(memory)
         before_size, before_peak = before
         rise, run = peak - before_peak, size - before_size
         secant = size + (memory - peak) * run / rise
@@ -166,6 +223,8 @@ class Readings:
         power: float = size * ((memory - base) / (peak - base)) ** (1 / exponent)
         high, low = (peak - base) / size, (before_peak - base) / before_size
         bend = (high - low) / (size - before_size)
+        if bend <= 0:
+            return power
         linear = high - bend * size
         parabola = (-linear + math.sqrt(linear * linear + 4 * bend * (memory - base))) / (2 * bend)
         return min(power, parabola)

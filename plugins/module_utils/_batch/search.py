@@ -11,13 +11,15 @@ always the size of a trial that ran and that left the margin free. Constants wer
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Callable, Sequence, Union
 
 from .._errors import GaudiError
 from .bounds import Answer, Bounds, Try
-from .memory_model import FIRST, LINE, OPEN, Reach, Readings
+from .memory_model import SPREAD_RESERVE, Readings
+from .next_size import Gap, next_size
 from .refusals import ignores_the_batch, too_large, too_unsteady
+from .way import Way
 
 OK = "ok"
 OUT_OF_MEMORY = "out_of_memory"
@@ -27,15 +29,6 @@ WORKLOAD_ERROR = "workload_error"
 
 # With nothing known: what most workloads fit, and with a peak that says more than that of one sample.
 FIRST_SIZE = 2
-# Where the readings do not say yet how the peak grows, one trial goes at most so many times further.
-LONGEST_JUMP = 10
-# Of the size that should fit and the one that could, the first is taken when it is this near to the second,
-NEAR = 0.8
-# or so many times what ran, where that is enough to learn from.
-GETS_ON = 1.3
-FEW_TIMES = 3
-# How much more than what was seen between the steps of a trial the peaks of later steps may rise.
-SPREAD_RESERVE = 1.25
 # What a small peak spreads, by pieces that the batch has nothing to do with, is no part of one so many times as large.
 TELLING = 0.5
 # A batch so many times larger moves the peak of any workload that reads it, or at least makes a step longer.
@@ -48,7 +41,8 @@ class Trial:
 
     ``resting_memory_bytes`` is in use between two steps, ``peak_spread_bytes`` how far apart the peaks of single steps
     were after those to warm up, ``limit_bytes`` what the device had for this process, ``used_by_others_bytes`` what
-    others had of it before. ``seconds_of_steps`` and ``losses`` are of the steps after those to warm up, in order.
+    others had of it before, ``held_memory_bytes`` what Synapse reports of the card after the steps, which has also what
+    PyTorch does not count. ``seconds_of_steps`` and ``losses`` are of the steps after those to warm up, in order.
     """
 
     batch_size: int
@@ -63,6 +57,7 @@ class Trial:
     seconds_of_steps: tuple[float, ...] = ()
     losses: tuple[float, ...] = ()
     warm_up_seconds: float | None = None
+    held_memory_bytes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -133,12 +128,13 @@ def next_step(trials: Sequence[Trial], bounds: Bounds) -> Union[Try, Answer]:
 def _start(failed: Sequence[Trial], bounds: Bounds) -> Try:
     """Nothing ran yet."""
     lowest = min(failed, key=lambda trial: trial.batch_size, default=None)
-    limit = bounds.limit([trial.limit_bytes for trial in failed])
+    reported = [trial.limit_bytes for trial in failed]
     if lowest is not None and lowest.batch_size == bounds.smallest:
-        raise GaudiError(too_large(bounds.smallest, lowest, limit, bounds.prior))
+        raise GaudiError(too_large(bounds.smallest, lowest, bounds.limit(reported), bounds.prior))
+    limit = bounds.first_limit(reported)
     if bounds.prior is not None and limit is not None:
         if lowest is None:
-            size = bounds.prior.fits(limit * bounds.target_hpu_utilization * (1 - bounds.margin))
+            size = bounds.prior.end(bounds.prior.fits(limit * bounds.target_hpu_utilization * (1 - bounds.margin)))
             return Try(bounds.down(size), "fits according to the estimate made on the host")
         if len(failed) == 1:
             return Try(bounds.down(lowest.batch_size / 4), "a quarter of the estimate's error")
@@ -180,50 +176,37 @@ def _by_readings(good: Sequence[Trial], top: int, memory: _Memory, failed: bool,
     multiple = bounds.multiple_of
     peaks = {trial.batch_size: float(trial.peak_memory_bytes or 0) for trial in good}
     readings = Readings.of(list(peaks.items()), memory.resting, memory.noise, bounds.prior)
-    reach = readings.reach(memory.usable)
+    way = Way.of(readings, memory.usable, memory.whole, top if failed else None)
     failed_top = top
     top = min([top, *(size for size, peak in peaks.items() if peak > memory.usable)])
     inside = [size for size in peaks if size < top]
     if not inside:
-        return _below_the_first(good[0], top, reach, memory, bounds)
+        return _below_the_first(good[0], top, way.cautious, memory, bounds)
     size = inside[-1]
-    hopeful = min(float(top - multiple), reach.hopeful)
+    hopeful = min(float(top - multiple), way.hopeful)
     # No answer is nearer to the limit than the peaks are to each other.
     near = max(bounds.tolerance, memory.noise)
-    if bounds.down(hopeful) <= size or size >= (1 - near) * hopeful:
+    if bounds.down(hopeful) > size and size < (1 - near) * hopeful:
+        if failed and way.cautious >= top > size + multiple:
+            middle = max(bounds.down(math.sqrt(size * top)), size + multiple)
+            return Try(middle, "halfway to a size that ran out of memory although it should have fit")
+        step = next_size(way, Gap(size, hopeful, failed_top, failed), bounds)
+        if step is not None:
+            return step
+    if not failed:
         _check_that_it_moves(good, readings, memory)
-        return _answer(size, top, failed_top, readings.most(memory.usable), readings.most(memory.whole), bounds)
-    if failed and reach.cautious >= top:
-        middle = max(bounds.down(math.sqrt(size * top)), size + multiple)
-        return Try(middle, "halfway to a size that ran out of memory although it should have fit")
-    return _go_on(size, replace(reach, cautious=min(reach.cautious, hopeful), hopeful=hopeful), failed, bounds)
+    return _answer(size, top, failed_top, way.most(memory.usable), way.most(memory.whole), bounds)
 
 
-def _below_the_first(first: Trial, top: int, reach: Reach, memory: _Memory, bounds: Bounds) -> Union[Try, Answer]:
+def _below_the_first(first: Trial, top: int, cautious: float, memory: _Memory, bounds: Bounds) -> Union[Try, Answer]:
     """The smallest size that ran took more than may be filled."""
     size = first.batch_size
     if size > bounds.smallest:
-        return Try(min(bounds.down(reach.cautious), top - bounds.multiple_of), "fits according to the first reading")
+        return Try(min(bounds.down(cautious), top - bounds.multiple_of), "fits according to the first reading")
     peak = first.peak_memory_bytes or 0
     if peak * (1 + SPREAD_RESERVE * memory.noise) > memory.whole:
         raise GaudiError(too_unsteady(size, peak, memory.noise, memory.whole))
     return Answer(size, True, None, f"{size} leaves less memory free than the margin, and no smaller size is allowed")
-
-
-def _go_on(size: int, reach: Reach, failed: bool, bounds: Bounds) -> Try:
-    """Between ``size``, which ran, and ``hopeful``. Each trial has to get on, and one failure has to be enough."""
-    next_size = max(size + bounds.multiple_of, math.ceil(size * (1 + bounds.tolerance)))
-    enough = failed or reach.known == OPEN or reach.hopeful < FEW_TIMES * reach.cautious
-    if reach.known in (FIRST, LINE) or reach.cautious >= NEAR * reach.hopeful:
-        wanted, why = reach.cautious, "the size at which the readings predict full memory"
-    elif enough and reach.cautious > GETS_ON * size:
-        wanted, why = reach.cautious, "fits even if the peak starts to grow from here"
-    else:
-        wanted = min(math.sqrt(max(reach.cautious, size) * reach.hopeful), float(size * LONGEST_JUMP))
-        why = "between the sizes that should fit and could fit"
-    if bounds.down(wanted) < next_size:
-        wanted, why = min(float(next_size), reach.hopeful), "the next size, since no reading rules it out"
-    return Try(max(bounds.down(wanted), size + bounds.multiple_of), why)
 
 
 def _by_halves(size: int, top: int, failed: bool, bounds: Bounds) -> Union[Try, Answer]:
@@ -239,7 +222,8 @@ def _by_halves(size: int, top: int, failed: bool, bounds: Bounds) -> Union[Try, 
 def _check_that_it_moves(good: Sequence[Trial], readings: Readings, memory: _Memory) -> None:
     """Raises GaudiError where a much larger batch took neither more memory nor more time."""
     small, large = good[0], good[-1]
-    if large.batch_size < IGNORED_TIMES * small.batch_size or not readings.flat(memory.usable):
+    counted = readings.filled().points
+    if counted[-1][0] < IGNORED_TIMES * counted[0][0] or not readings.flat(memory.usable):
         return
     # A step of a few milliseconds may take twice as long for no reason; a batch that is read makes itself felt.
     longer = math.sqrt(large.batch_size / small.batch_size)

@@ -40,6 +40,7 @@ NUMBERS = (
     "limit_bytes",
     "used_by_others_bytes",
     "warm_up_seconds",
+    "held_memory_bytes",
 )
 MESSAGE_LENGTH = 2000
 # Beyond it there is no number of bytes; NaN is not below it either.
@@ -153,6 +154,7 @@ def of_all_ranks(ranks: Sequence[tuple[Trial, Ended]]) -> Trial:
         peak_spread_bytes=_extreme(max, [trial.peak_spread_bytes for trial in trials]),
         limit_bytes=_extreme(min, [trial.limit_bytes for trial in trials]),
         used_by_others_bytes=_extreme(max, [trial.used_by_others_bytes for trial in trials]),
+        held_memory_bytes=_extreme(max, [trial.held_memory_bytes for trial in trials]),
     )
 
 

@@ -15,6 +15,7 @@ SIGNATURE = f"{OWN}/bundle.json.asc"
 SUMS = f"{OWN}/SHA256SUMS"
 KEY = f"{OWN}/key.asc"
 COLLECTIONS = f"{OWN}/collections"
+IMAGES = f"{OWN}/images"
 DISTRIBUTION = f"{OWN}/distribution"
 
 INDEX = "api/pypi/gaudi-python"

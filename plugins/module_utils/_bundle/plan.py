@@ -18,7 +18,7 @@ from .._releases.lookup import Release, find_release
 from .._venv.node_library import refuse_extras, refuse_own_name
 from .._venv.pin_table import PINS
 from .._venv.pins import BASE
-from .layout import COLLECTIONS, PARTS, WHEELS
+from .layout import COLLECTIONS, IMAGES, PARTS, WHEELS
 
 __all__ = ["APT_KEY", "PARTS", "RPM_KEY"]
 
@@ -188,6 +188,9 @@ def local_path(file: str) -> str:
         return f"{WHEELS}/{name}"
     if name.endswith((".tar.gz", ".yml")):
         return f"{COLLECTIONS}/{name}"
+    if name.endswith(".tar"):
+        return f"{IMAGES}/{name}"
     raise GaudiError(
-        f"files has '{file}', which is not a wheel (.whl), collection (.tar.gz) or requirements file (.yml)."
+        f"files has '{file}', which is not a wheel (.whl), collection (.tar.gz), image archive (.tar) or requirements "
+        "file (.yml)."
     )

@@ -14,6 +14,9 @@ from pathlib import Path
 
 from .hardware import ACCELERATOR_CLASS, HABANA_VENDOR, generation_of
 
+# What the driver says of a card that works.
+HEALTHY_STATUS = "Operational"
+
 
 @dataclass(frozen=True)
 class PciCard:
@@ -34,6 +37,7 @@ class AccelDevice:
     module_id: int | None
     driver_version: str | None
     preboot_version: str | None
+    power_limit_mw: int | None = None
 
 
 def pci_cards(kernel_root: str = "/") -> tuple[PciCard, ...]:
@@ -72,6 +76,7 @@ def _accel_device(path: Path) -> AccelDevice:
         module_id=_integer(attribute(device, "module_id")),
         driver_version=attribute(device, "driver_ver"),
         preboot_version=attribute(device, "preboot_btl_ver"),
+        power_limit_mw=_integer(attribute(device, "max_power")),
     )
 
 

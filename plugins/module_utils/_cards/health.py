@@ -5,32 +5,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from .._node.check import Check, failed, refusal
 from .._node.commands import Run
+from .accel_sysfs import HEALTHY_STATUS
 from .hpu_facts import Card, HpuFacts, gather
 from .verbs_checks import verbs_checks
-
-HEALTHY_STATUS = "Operational"
-
 
 # For whoever reads that a value is not known.
 ASK_AS_ROOT = "run hl-smi as root and check its error"
 
 
-def unfit_reason(device: str, cards: int, run: Run, kernel_root: str) -> str:
-    """Why this node cannot take part; empty where it can. ``cards``: how many the job needs of it.
+def unfit_reason(device: str, cards: int, run: Run, kernel_root: str, modules: Sequence[int] = ()) -> str:
+    """Why this node cannot take part; empty where it can. ``cards``: how many the job needs of it, and ``modules``
+    which; none: all that there are have to be well.
 
     A value that hl-smi does not tell is no reason: the driver says by itself whether a card works.
     """
     if device != "hpu":
         return ""
     facts = gather(run, kernel_root)
+    facts = _of_modules(facts, modules) if modules else facts
     # Ranks on several cards talk through their verbs devices; one card alone needs none.
     bad = failed([*card_checks(facts, cards), *(verbs_checks(facts) if cards > 1 else [])])
     problems = [check for check in bad if not check.unknown]
     return refusal("its cards are not all healthy", problems) if problems else ""
+
+
+def _of_modules(facts: HpuFacts, modules: Sequence[int]) -> HpuFacts:
+    """As if the node had these cards alone."""
+    cards = tuple(card for card in facts.cards if card.module_id in modules)
+    others = {card.verbs_device for card in facts.cards if card not in cards}
+    devices = tuple(name for name in facts.verbs_devices if name not in others)
+    return replace(facts, cards=cards, count=len(cards), verbs_devices=devices)
 
 
 def card_checks(facts: HpuFacts, cards: int) -> list[Check]:

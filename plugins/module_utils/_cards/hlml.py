@@ -23,7 +23,7 @@ from .._node.json_file import parse_object
 from .._node.path_writers import others_place, words_for
 from . import hlml_reader
 from .hlml_fields import HANDLE, IDENTITY, NEEDED, OF_CARD, OF_LIBRARY, VERSION, Field, calls, sharing
-from .hlml_interface import CODES, LIBRARIES, LINES, THROTTLING
+from .hlml_interface import CODES, COUNTER_NAME, EVENTS, LIBRARIES, LINES, NO_EVENT, THROTTLING
 
 # A card in reset may hold a call as long as the driver waits for it.
 SECONDS = 20.0
@@ -35,8 +35,11 @@ LOCK = "/run/gaudi3_scale_hlml.lock"
 MOST_BYTES = 1 << 20
 # What would make the dynamic linker take something else.
 _LINKER = dict.fromkeys(("LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT"), "")
+# How the reason begins where no release of the vendor's has put the library there.
+NOT_INSTALLED = "HLML is not installed"
 # What it says where it has nothing to say.
 _NOTHING = frozenset({"", "n/a", "unknown", "not supported"})
+_MOST_COUNTED = (1 << 63) - 1
 # What comes before the first question.
 _BEGINNING = ("dlopen", "hlml_init")
 
@@ -45,11 +48,12 @@ Value = Union[int, str, None]
 
 @dataclass(frozen=True)
 class Answer:
-    """A field of a card: its value, or in ``reason`` why there is none, as a clause."""
+    """A field of a card: its value, or in ``reason`` why there is none, as a clause. ``counters``: those of a port."""
 
     of: Field
     value: Value = None
     reason: str = ""
+    counters: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,18 @@ class HlmlCard:
         """What keeps the clock low now: ``power``, ``thermal``, both or nothing; None where it is not known."""
         mask = self.number("throttle_reasons")
         return None if mask is None else tuple(name for name, bit in THROTTLING.items() if mask & bit)
+
+    @property
+    def port_counters(self) -> dict[int, Mapping[str, int]]:
+        """What each port counts, by name, of those that were asked and answered."""
+        asked = (one for one in self.answers.values() if one.of.is_counters)
+        return {one.of.given[0]: one.counters for one in asked if not one.reason}
+
+    @property
+    def throttle_counters(self) -> dict[str, int]:
+        """The counters of the time in which that kept it low, by reason, of those that are known."""
+        counters = {reason: self.number(f"throttled_by_{reason}") for reason in THROTTLING}
+        return {reason: count for reason, count in counters.items() if count is not None}
 
     def text(self, name: str) -> str | None:
         """The text; None where it is not known."""
@@ -100,32 +116,71 @@ def ask_hlml(
     lock: str = LOCK,
 ) -> HlmlReading:
     """Ask the library for ``fields`` of the cards at these PCI addresses; raises nothing."""
-    path = next((path for path in libraries if os.path.lexists(path)), "")
+    path = _path(libraries)
     # Its address is asked of each card, whatever else is.
     asked = tuple(dict.fromkeys((*(one for one in OF_CARD if one.function == IDENTITY), *fields)))
     if not path:
-        return _untold("", addresses, asked, f"HLML is not installed: there is no {libraries[0]}")
+        return _untold("", addresses, asked, f"{NOT_INSTALLED}: there is no {libraries[0]}")
     refusal = _refusal(path)
     if refusal:
         return _untold(path, addresses, asked, refusal)
     # As root alone: what another account may open it may lock for ever.
     request = {
-        "library": path,
-        "cards": list(addresses),
+        **_of_library(path, addresses),
         "seconds": seconds,
         "wait": WAIT_SECONDS,
         "lock": lock if os.geteuid() == 0 else "",
         "most_bytes": MOST_BYTES,
+        "of_card": calls(asked),
+    }
+    done = run(_program(request), timeout=WAIT_SECONDS + seconds + 5, env=_LINKER)
+    return _reading(path, addresses, asked, done, seconds)
+
+
+def events_program(
+    addresses: Sequence[str], milliseconds: int, libraries: Sequence[str] = LIBRARIES
+) -> tuple[tuple[str, ...], str]:
+    """The command of a process that tells of each event of the cards; or none, and why not.
+
+    It waits, for so many milliseconds at once, and asks nothing, so that no other reader has to wait for it.
+    """
+    path = _path(libraries)
+    if not path:
+        return (), f"{NOT_INSTALLED}: there is no {libraries[0]}"
+    refusal = _refusal(path)
+    if refusal:
+        return (), refusal
+    events = {"events": sum(EVENTS.values()), "milliseconds": milliseconds, "nothing": NO_EVENT}
+    return _program({**_of_library(path, addresses), **events}), ""
+
+
+def events_reason(data: Mapping[str, Any], path: str = LIBRARIES[0]) -> str:
+    """Why the process of ``events_program`` ends, where this line of it says so; else empty."""
+    if isinstance(data.get("refused"), str):
+        return _refused(path, data["refused"], data.get("why"))
+    if isinstance(data.get("failed"), str):
+        return f"{_printable(data['failed'], 60)}: {_code_words(data.get('code'))}"
+    return ""
+
+
+def _path(libraries: Sequence[str]) -> str:
+    return next((path for path in libraries if os.path.lexists(path)), "")
+
+
+def _of_library(path: str, addresses: Sequence[str]) -> dict[str, object]:
+    return {
+        "library": path,
+        "cards": list(addresses),
         "needed": NEEDED,
         "release": VERSION,
         "lines": LINES,
         "handle": {"name": "handle", "function": HANDLE},
         "of_library": calls(OF_LIBRARY),
-        "of_card": calls(asked),
     }
-    program = (sys.executable or "python3", "-I", "-S", "-c", inspect.getsource(hlml_reader), json.dumps(request))
-    done = run(program, timeout=WAIT_SECONDS + seconds + 5, env=_LINKER)
-    return _reading(path, addresses, asked, done, seconds)
+
+
+def _program(request: Mapping[str, object]) -> tuple[str, ...]:
+    return (sys.executable or "python3", "-I", "-S", "-c", inspect.getsource(hlml_reader), json.dumps(request))
 
 
 def _refusal(path: str) -> str:
@@ -260,8 +315,17 @@ def _answer(of: Field, said: dict[str, Any] | None, reason: str) -> Answer:
     if said.get("code") != 0:
         return Answer(of, reason=f"{of.function}: {_code_words(said.get('code'))}")
     values = said.get("values")
+    if of.is_counters:
+        return _counters_answer(of, values)
     value = values[of.pick] if isinstance(values, list) and len(values) > of.pick else None
     return _text_answer(of, value) if of.is_text else _number_answer(of, value)
+
+
+def _counters_answer(of: Field, values: object) -> Answer:
+    words = values if isinstance(values, list) else []
+    pairs = ((_printable(name, COUNTER_NAME), count) for name, count in zip(words[::2], words[1::2]))
+    known = {name: count for name, count in pairs if name and isinstance(count, int) and 0 <= count <= _MOST_COUNTED}
+    return Answer(of, counters=known) if known else Answer(of, reason=f"{of.function} counts nothing")
 
 
 def _number_answer(of: Field, value: object) -> Answer:

@@ -12,7 +12,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Union
 
-from .hlml_interface import CAUSES, CLOCKS, COUNTERS, ERRORS, FUNCTIONS, POINTED_TO, POLICIES, SENSORS
+from .hlml_interface import (
+    CAUSES,
+    CLOCKS,
+    COUNTER_NAME,
+    COUNTERS,
+    ERRORS,
+    FUNCTIONS,
+    MOST_PORT_COUNTERS,
+    POINTED_TO,
+    POLICIES,
+    SENSORS,
+)
 
 # A word of a call, as hlml_reader.py takes it: "device", a number, NULL, or an output.
 Word = Union[str, int, None, "list[object]"]
@@ -37,7 +48,12 @@ class Field(NamedTuple):
     @property
     def is_text(self) -> bool:
         """Whether its value is a text."""
-        return not self.most
+        return not self.most and not self.is_counters
+
+    @property
+    def is_counters(self) -> bool:
+        """Whether it is all that a port counts, by name."""
+        return self.function == STATISTICS
 
     @property
     def source(self) -> str:
@@ -56,6 +72,7 @@ VERSION = "hlml_get_hlml_version"
 HANDLE = "hlml_device_get_handle_by_pci_bus_id"
 # Whose answer is held against the address that was asked for.
 IDENTITY = "hlml_device_get_pci_info"
+STATISTICS = "hlml_nic_get_statistics"
 # Without these a library is none.
 NEEDED = (VERSION, HANDLE, IDENTITY)
 
@@ -112,6 +129,11 @@ OF_CARD: tuple[Field, ...] = (
 )  # fmt: skip
 
 
+def of_ports(ports: Iterable[int]) -> tuple[Field, ...]:
+    """What these ports of a card count, each by name."""
+    return tuple(Field(f"port_{port}", STATISTICS, (port,)) for port in ports)
+
+
 def named(*names: str) -> tuple[Field, ...]:
     """The fields of a card with these names."""
     by_name = {one.name: one for one in OF_CARD}
@@ -132,6 +154,9 @@ def calls(fields: Iterable[Field]) -> list[dict[str, object]]:
 def words(function: str, given: Sequence[int]) -> list[Word]:
     """The parameters of a call, ``given`` in the places of its numbers."""
     left = list(given)
+    if function == STATISTICS:
+        # A structure with places for the answer, which only the reader can make.
+        return ["device", ["counters", *left, MOST_PORT_COUNTERS, COUNTER_NAME]]
     found: list[Word] = []
     for word in FUNCTIONS[function].split():
         kind = word.lstrip("*+")

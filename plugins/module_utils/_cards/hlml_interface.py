@@ -73,8 +73,12 @@ EVENTS = {"ecc_derr": 1, "critical_err": 2, "clock_rate": 4, "dram_derr": 8, "ec
 MOST_REPLACED_ROWS = 32
 MOST_MAC_ADDRESSES = 48
 MOST_PORT_COUNTERS = 256
+# Bytes of a counter's name.
+COUNTER_NAME = 32
 
 SUCCESS = 0
+# Of a wait for events: its time was over, or there was none.
+NO_EVENT = (10, 21)
 LOST = 15
 # What each other code of a call means, in words that end a sentence: "its power is not known: HLML says that ...".
 CODES: Mapping[int, str] = {

@@ -40,6 +40,8 @@ def main(text: str) -> int:
     # Nothing from the caller is the library's: no variable that it would follow, and no directory.
     os.environ.clear()
     os.chdir("/")
+    if "events" in request:
+        return _wait_for_events(request)
     # Held by the process that asks as well: one that cannot be ended keeps the next away from the cards.
     with contextlib.ExitStack() as stack:
         if not _alone(request, stack):
@@ -147,31 +149,88 @@ def _child(request: dict[str, Any], writing: int) -> None:
 
 
 def _ask(request: dict[str, Any], tell: Tell) -> None:
+    library = _begun(request, tell)
+    if library is None:
+        return
+    for address in request["cards"]:
+        for answer in _of_card(library, address, request):
+            tell(card=address, **answer)
+    # Without hlml_shutdown, which may hang as well: the end of the process lets go of all.
+
+
+def _begun(request: dict[str, Any], tell: Tell) -> ctypes.CDLL | None:
+    """The library after what it says of itself; None where it is refused, which is told."""
     try:
         library = ctypes.CDLL(request["library"])
     except OSError as error:
         tell(refused="load", why=str(error))
-        return
+        return None
     tell(card="", name="dlopen", code=0)
     for name in ("hlml_init", *request["needed"]):
         if not hasattr(library, name):
             tell(refused="symbol", why=name)
-            return
+            return None
     begun = _code(library.hlml_init())
     tell(card="", name="hlml_init", code=begun)
     if begun != 0:
         tell(refused="init", why=begun)
-        return
+        return None
     for call in request["of_library"]:
         answer = _called(library, call, None)
         tell(card="", **answer)
         if call["function"] == request["release"] and not _is_known(answer, request["lines"]):
             tell(refused="release", why=_text(answer))
-            return
+            return None
+    return library
+
+
+def _wait_for_events(request: dict[str, Any]) -> int:
+    """Tell what happens to the cards until whoever reads has gone, and between that each time that nothing did."""
+    writing = os.dup(1)
+    nothing = os.open("/dev/null", os.O_RDWR)
+    os.dup2(nothing, 1)
+    os.dup2(nothing, 2)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_DATA, (_MOST_MEMORY, _MOST_MEMORY))
+
+    def tell(**answer: Any) -> None:
+        _write(writing, (json.dumps(answer) + "\n").encode())
+
+    library = _begun(request, tell)
+    if library is not None:
+        _tell_events(library, request, tell)
+    # Without what the library would do at an end.
+    os._exit(0)
+
+
+def _tell_events(library: ctypes.CDLL, request: dict[str, Any], tell: Tell) -> None:
+    waiting = _buffer(["out", "P"])
+    code = _code(library.hlml_event_set_create(waiting))
+    if code != 0:
+        tell(failed="hlml_event_set_create", code=code)
+        return
+    waiting_set = ctypes.c_void_p(struct.unpack_from("@P", waiting)[0])
+    cards: dict[int, str] = {}
     for address in request["cards"]:
-        for answer in _of_card(library, address, request):
-            tell(card=address, **answer)
-    # Without hlml_shutdown, which may hang as well: the end of the process lets go of all.
+        handle = _called(library, {**request["handle"], "parameters": [address, ["out", "P"]]}, None)
+        code, device = handle.get("code", -1), (handle.get("values") or [None])[0]
+        if code == 0 and device is not None:
+            mask = ctypes.c_ulonglong(request["events"])
+            code = _code(library.hlml_device_register_events(ctypes.c_void_p(device), mask, waiting_set))
+        if code == 0 and device is not None:
+            cards[device] = address
+        tell(card=address, registered=code)
+    while cards:
+        data = _buffer(["out", "PQ"])
+        code = _code(library.hlml_event_set_wait(waiting_set, data, ctypes.c_uint(request["milliseconds"])))
+        if code == 0:
+            device, kinds = struct.unpack_from("@PQ", data)
+            tell(card=cards.get(device or 0, ""), event=kinds)
+        elif code in request["nothing"]:
+            tell(waiting=True)
+        else:
+            tell(failed="hlml_event_set_wait", code=code)
+            return
 
 
 def _is_known(answer: dict[str, Any], lines: list[str]) -> bool:
@@ -201,6 +260,8 @@ def _called(library: ctypes.CDLL, call: dict[str, Any], device: int | None) -> d
         return {"name": call["name"], "missing": True}
     parameters, outputs = [], []
     for word in call["parameters"]:
+        if isinstance(word, list) and word[0] == "counters":
+            return _counters(call["name"], function, device, *word[1:])
         if isinstance(word, list):
             output = _buffer(word)
             outputs.append((word[1], output))
@@ -216,6 +277,20 @@ def _called(library: ctypes.CDLL, call: dict[str, Any], device: int | None) -> d
         return {"name": call["name"], "code": code}
     values = [_plain(value) for form, output in outputs for value in struct.unpack_from("@" + form, output)]
     return {"name": call["name"], "code": code, "values": values}
+
+
+def _counters(name: str, function: Any, device: int | None, port: int, most: int, length: int) -> dict[str, Any]:
+    """The counters of a port: their names, each in ``length`` bytes, and their values, in turn."""
+    names, values = _buffer(["out", f"{most * length}s"]), _buffer(["out", f"{most}Q"])
+    count, info = _buffer(["out", "I"]), _buffer(["out", "IPPP"])
+    struct.pack_into("@IPPP", info, 0, port, *map(ctypes.addressof, (names, values, count)))
+    code = _code(function(ctypes.c_void_p(device), info))
+    if code != 0:
+        return {"name": name, "code": code}
+    found = min(struct.unpack_from("@I", count)[0], most)
+    texts = [_plain(struct.unpack_from(f"{length}s", names, number * length)[0]) for number in range(found)]
+    pairs = zip(texts, struct.unpack_from(f"@{found}Q", values))
+    return {"name": name, "code": code, "values": [one for pair in pairs for one in pair]}
 
 
 def _buffer(word: list[Any]) -> Any:

@@ -32,13 +32,14 @@ from .hlml_fields import named
 from .node_system import Kernel, System, read_kernel, read_system
 from .readings import absurd, whole
 from .verbs_devices import verbs_devices
+from .witnesses import OF_HLML, Disagreement, disagreements
 
 # A card in reset can hold hl-smi for as long as the driver's own time-out of 30 s, twice for a listing of several.
 _HL_SMI_TIMEOUT_S = 90
 # What HLML tells of a card that hl-smi does not, or not in each release.
 _OF_HLML = named(
     *("energy", "throttle_reasons", "rows_replaced_single", "rows_replaced_double", "rows_pending"),
-    *("power_limit", "power_least_limit", "power_most_limit"),
+    *("power_limit", "power_least_limit", "power_most_limit", "throttled_by_power", "throttled_by_thermal"),
 )
 
 
@@ -66,7 +67,8 @@ class Card:
 
     ``absurd`` is what hl-smi said of it that no card can have, by its name in the query. ``energy_mj`` counts from when
     the driver was loaded, and ``throttled_by`` is what keeps its clock low. These, the replaced rows and the limits of
-    its power are HLML's.
+    its power are HLML's. ``throttle_counters`` are its counters of the time of that, by reason; their unit is not
+    published. ``disagreements`` is where the kernel, hl-smi and HLML differ about the card.
     """
 
     pci_address: str
@@ -100,6 +102,14 @@ class Card:
     power_limit_w: int | None = None
     power_limit_least_w: int | None = None
     power_limit_most_w: int | None = None
+    throttle_counters: Mapping[str, int] = field(default_factory=dict)
+    disagreements: tuple[Disagreement, ...] = ()
+
+    @property
+    def rows_replaced(self) -> int | None:
+        """Rows that were replaced for either reason; None where one of both is not known."""
+        single, double = self.rows_replaced_single_bit, self.rows_replaced_double_bit
+        return None if single is None or double is None else single + double
 
 
 @dataclass(frozen=True)
@@ -181,18 +191,22 @@ class Shown:
     verbs: Mapping[str, str | None] = field(default_factory=dict)
 
 
-def gather(run: Run, kernel_root: str = "/", hl_smi: bool = True, hlml: bool = False) -> HpuFacts:
+def gather(run: Run, kernel_root: str = "/", hl_smi: bool = True, hlml: bool = False, ports: bool = True) -> HpuFacts:
     """Read this node. ``hl_smi`` False leaves the tool alone; it is also left alone where no driver holds a card.
 
-    ``hlml`` asks the library below it, too.
+    ``hlml`` asks the library below it, too, and tells where both and the kernel disagree. Without ``ports`` nothing is
+    asked about links, which takes a call for each card.
     """
     cards = pci_cards(kernel_root)
     devices = accel_devices(kernel_root)
-    smi = ask_hl_smi(run, cards) if hl_smi and devices else SmiOutput()
+    smi = ask_hl_smi(run, cards if ports else ()) if hl_smi and devices else SmiOutput()
     shown = Shown(cards_with_ports(kernel_root), verbs_devices(kernel_root))
     facts = combine(cards, devices, smi, loaded_modules(kernel_root), read_kernel(kernel_root), read_system(), shown)
-    told = ask_hlml(run, [device.pci_address for device in devices], _OF_HLML) if hlml and devices else HlmlReading()
-    return with_hlml(replace(facts, timeout_locked=timeout_locked(kernel_root)), told)
+    facts = replace(facts, timeout_locked=timeout_locked(kernel_root))
+    if not hlml or not devices:
+        return facts
+    told = ask_hlml(run, [device.pci_address for device in devices], tuple(dict.fromkeys((*_OF_HLML, *OF_HLML))))
+    return with_witnesses(with_hlml(facts, told), devices, smi, told)
 
 
 def with_hlml(facts: HpuFacts, told: HlmlReading) -> HpuFacts:
@@ -200,6 +214,18 @@ def with_hlml(facts: HpuFacts, told: HlmlReading) -> HpuFacts:
     version = told.versions["hlml_version"].value if told.versions else None
     cards = tuple(_with_hlml(card, told.card(card.pci_address)) for card in facts.cards)
     return replace(facts, cards=cards, hlml=Hlml(None if version is None else str(version), told.reason))
+
+
+def with_witnesses(facts: HpuFacts, devices: Iterable[AccelDevice], smi: SmiOutput, told: HlmlReading) -> HpuFacts:
+    """The facts with what the sources disagree about (pure)."""
+    by_address = {device.pci_address: device for device in devices}
+    return replace(facts, cards=tuple(_with_witnesses(card, by_address, smi, told) for card in facts.cards))
+
+
+def _with_witnesses(card: Card, devices: Mapping[str, AccelDevice], smi: SmiOutput, told: HlmlReading) -> Card:
+    address = card.pci_address
+    row, listed = smi.rows.get(address, {}), smi.listing.cards.get(address, {})
+    return replace(card, disagreements=disagreements(devices.get(address), row, listed, told.card(address)))
 
 
 def _with_hlml(card: Card, told: HlmlCard) -> Card:
@@ -214,6 +240,7 @@ def _with_hlml(card: Card, told: HlmlCard) -> Card:
         power_limit_w=_watts(told.number("power_limit")),
         power_limit_least_w=_watts(told.number("power_least_limit")),
         power_limit_most_w=_watts(told.number("power_most_limit")),
+        throttle_counters=told.throttle_counters,
     )
 
 

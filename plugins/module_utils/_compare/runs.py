@@ -16,6 +16,7 @@ from .._batch.probe.probe import check_imports
 from .._batch.probe.sentences import NEIGHBOR
 from .._batch.search import CRASH, HANG, OK, Trial
 from .._batch.trial import run_trial
+from .._batch.trial_cards import cards_for
 from .._cards.device_access import check_device_access
 from .._errors import GaudiError
 from .._node.commands import Run as RunProgram
@@ -123,14 +124,17 @@ def _go_on(
     asked: _Asked, node: Node, runs: Sequence[Run], following: tuple[int, str], damage: str
 ) -> dict[str, object]:
     number, name = following
-    trial = run_trial(
-        asked.comparison.workload_of(name),
-        asked.comparison.of(name).batch_size or 1,
-        python=node.python,
-        timeout=node.timeout,
-        environment=child_environment(asked.comparison, name, {**environment_as(node.user), **asked.environment}),
-        user=node.user,
-    )
+    workload = asked.comparison.workload_of(name)
+    environment = child_environment(asked.comparison, name, {**environment_as(node.user), **asked.environment})
+    with cards_for(workload, environment, node.state_directory, run_process, node.kernel_root) as cards:
+        trial = run_trial(
+            workload,
+            asked.comparison.of(name).batch_size or 1,
+            python=node.python,
+            timeout=node.timeout,
+            environment={**environment, **cards},
+            user=node.user,
+        )
     made = _run(number, name, trial, asked.comparison.workload.steps)
     if name == BASE and made.outcome != OK:
         # It is not kept: the next attempt begins with the base again.

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .._cards.accel_sysfs import accel_devices
+from .._cards.device_nodes import node_paths
 from .._errors import GaudiError
 from .._node.rendered_files import read_text
 
@@ -42,18 +43,7 @@ class CardNodes:
 def card_nodes(kernel_root: str = "/") -> tuple[CardNodes, ...]:
     """The cards that the driver has, by index, with those of their nodes that are there."""
     cards = sorted(accel_devices(kernel_root), key=lambda device: device.index)
-    return tuple(CardNodes(card.index, _nodes(kernel_root, card.index, card.pci_address)) for card in cards)
-
-
-def _nodes(kernel_root: str, index: int, pci_address: str) -> tuple[str, ...]:
-    """A card's two nodes, and the verbs device that the PCI device names, as the vendor's runtime finds it."""
-    verbs = Path(kernel_root, "sys/bus/pci/devices", pci_address, "infiniband_verbs").glob("uverbs[0-9]*")
-    paths = [
-        f"/dev/accel/accel{index}",
-        f"/dev/accel/accel_controlD{index}",
-        *(f"/dev/infiniband/{device.name}" for device in sorted(verbs)),
-    ]
-    return tuple(path for path in paths if Path(kernel_root, path[1:]).exists())
+    return tuple(CardNodes(card.index, node_paths(kernel_root, card.index, card.pci_address)) for card in cards)
 
 
 def device_names(cards: Sequence[CardNodes]) -> list[str]:

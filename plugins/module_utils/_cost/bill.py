@@ -19,7 +19,7 @@ class Measured:
     """A run as it was: ``joules`` of the cards of its ``nodes``; ``gap_seconds`` and ``card_seconds`` over all cards.
 
     ``joules`` is None where nothing was measured. Of ``seconds`` (on the wall) ``lost_seconds`` went into steps that
-    were made again, ``between_seconds`` into starting again.
+    were made again, ``between_seconds`` into starting again. ``part`` of each node's cards was the job's.
     """
 
     seconds: float
@@ -30,6 +30,12 @@ class Measured:
     card_seconds: float = 0.0
     lost_seconds: float = 0.0
     between_seconds: float = 0.0
+    part: float = 1.0
+
+    @property
+    def whole_nodes(self) -> float:
+        """Nodes that are paid for: of a node whose other cards others may have, the job's part."""
+        return self.nodes * self.part
 
     @property
     def gap(self) -> float:
@@ -60,7 +66,7 @@ def bill_of(measured: Measured, prices: Prices) -> Bill:
             f"the power of {measured.gap:.0%} of the run is not known, and more than {MOST_GAP:.0%} is too much; leave "
             "its energy out, or use a run that was monitored from its start."
         )
-    nodes = measured.seconds / 3600 * measured.nodes * prices.a_node_hour()
+    nodes = measured.seconds / 3600 * measured.whole_nodes * prices.a_node_hour()
     joules = _joules(measured, prices)
     a_joule = prices.a_joule()
     energy = None if joules is None or a_joule is None else joules * a_joule
@@ -81,4 +87,4 @@ def _joules(measured: Measured, prices: Prices) -> float | None:
     if measured.joules is None:
         return None
     cards = measured.joules / (1 - measured.gap)
-    return cards + (prices.overhead_watts or 0.0) * measured.seconds * measured.nodes
+    return cards + (prices.overhead_watts or 0.0) * measured.seconds * measured.whole_nodes

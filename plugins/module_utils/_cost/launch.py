@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +52,18 @@ def end_of(info: Mapping[str, Any], now: float) -> float | None:
     times = [mapping_of(info.get(name)).get("time") for name in TOLD]
     known = [float(time) for time in times if isinstance(time, (int, float))]
     return max((time for time in known if _started(info) < time <= now), default=None)
+
+
+def is_part(info: Mapping[str, Any]) -> bool:
+    """Whether the job has some of a node's cards, by what the node said; one that does not know it has whole nodes."""
+    return 0 < len(info.get("modules") or ()) < int(info.get("node_cards") or 0)
+
+
+def part_of_node(infos: Mapping[str, Mapping[str, Any]], hosts: Sequence[str]) -> float:
+    """How much of a node's cards the job has, the mean of its ``hosts``."""
+    known = [infos.get(host, {}) for host in hosts]
+    shares = [len(info["modules"]) / int(info["node_cards"]) if is_part(info) else 1.0 for info in known]
+    return sum(shares) / len(shares) if shares else 1.0
 
 
 def _has_ranks(info: Mapping[str, Any]) -> bool:

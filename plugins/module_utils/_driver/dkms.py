@@ -28,6 +28,8 @@ _STATUS = re.compile(
     r"^(?P<module>[^/,\s]+)(?:/|, )(?P<version>[^,:\s]+)(?:, (?P<kernel>[^,\s]+), (?P<arch>[^:\s]+))?"
     r": (?P<state>[\w-]+)(?P<notes>.*)$"
 )
+# dkms 3.0: DKMS make.log for habanalabs-1.24.1-482 for kernel 6.8.0-45-generic (x86_64); 3.1 adds its own version.
+_LOG_HEAD = re.compile(r"DKMS (?:\(\S+\) )?make\.log for \S+ for kernel (?P<kernel>\S+) ")
 _COMPILER_ERROR = re.compile(r"\b(?:fatal )?error: |\*\*\* .*(?:Error|No rule)|^ERROR: ")
 
 
@@ -96,6 +98,20 @@ def discard(version: str, kernel: str, run: Run) -> None:
     done = run(["dkms", "remove", "-m", DRIVER, "-v", version, "-k", kernel])
     if done.rc != 0:
         raise _refused(version, kernel, done.stdout + done.stderr)
+
+
+def failed_build(kernel: str, root: str = "/", since: float = 0) -> GaudiError | None:
+    """The error of the build that failed last, whoever began it: a package's script builds for more than one kernel.
+
+    A build that came to its end has its log elsewhere. ``kernel`` is named where the log does not say which one it was.
+    """
+    times = {path: path.stat().st_mtime for path in Path(root, "var/lib/dkms", DRIVER).glob("*/build/make.log")}
+    recent = [path for path, changed in times.items() if changed >= since]
+    if not recent:
+        return None
+    log = max(recent, key=lambda path: times[path])
+    head = _LOG_HEAD.match(next(iter(_lines(str(log))), ""))
+    return build_error(log.parents[1].name, head["kernel"] if head else kernel, str(log), root)
 
 
 def build_error(version: str, kernel: str, log: str, root: str = "/") -> GaudiError:

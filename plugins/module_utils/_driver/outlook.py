@@ -14,7 +14,7 @@ from .._packages.package_system import Package
 from .._releases.lookup import Release
 from . import dkms
 from .dkms import DkmsEntry
-from .plan import DriverNode, DriverOptions, boot_list, vendor_packages, waits_for_passthrough
+from .plan import UNTOLD, DriverNode, DriverOptions, boot_list, vendor_packages, waits_for_passthrough
 
 
 def foresee(release: Release, node: DriverNode, steps: Sequence[Step]) -> DriverNode:
@@ -87,7 +87,8 @@ def describe(node: DriverNode) -> str:
     lines += [f"dkms: {build}" for build in sorted(builds)]
     lines += [f"at boot: {line}" for line in (node.boot_list or "").splitlines() if not line.startswith("#")]
     lines += [f"loaded: {name}" for name in node.loaded]
-    return "".join(f"{line}\n" for line in [*lines, f"loaded release: {node.loaded_version or 'none'}"])
+    release = "unknown" if node.loaded_version == UNTOLD else node.loaded_version or "none"
+    return "".join(f"{line}\n" for line in [*lines, f"loaded release: {release}"])
 
 
 def difference(before: DriverNode, after: DriverNode) -> list[dict[str, str]]:

@@ -28,6 +28,8 @@ from .signing import Signing
 
 # The vendor's packages by name, on every system.
 VENDOR = "habanalabs"
+# What the kernel's own driver calls itself, which udev loads for the cards it knows: that of Linux 6.12 has no version.
+UNTOLD = ""
 # The order of a whole change. What fails before "stop" has touched nothing that a running job needs.
 ORDER = (
     "mend",
@@ -101,9 +103,10 @@ class DriverNode:
     that first; ``damages`` is what a killed build left in the driver's DKMS tree. ``kernels`` are those to build for,
     ``headers`` those of them that modules can be built for, ``shadowed`` those that would load a module of another
     origin although DKMS's is there; ``kernel_packages`` bring new kernels; ``loaded`` are modules of any release,
-    ``loaded_version`` what the driver calls itself, ``files`` module to file of the running kernel, ``boot_list`` the
-    modules that every boot loads, ``ports_unit`` the unit that brings the external ports up (empty: none), ``obstacle``
-    why the cards' firmware forbids the change; ``iommu_in_the_way`` says that the IOMMU translates for the cards.
+    ``loaded_version`` what the driver calls itself (:data:`UNTOLD` where it does not), ``files`` module to file of the
+    running kernel, ``boot_list`` the modules that every boot loads, ``ports_unit`` the unit that brings the external
+    ports up (empty: none), ``obstacle`` why the cards' firmware forbids the change; ``iommu_in_the_way`` says that the
+    IOMMU translates for the cards.
     """
 
     running: str
@@ -228,7 +231,8 @@ def refusals(options: DriverOptions, release: Release, node: DriverNode, check_m
     """Why nothing can be done on this node yet, a clause each. Jobs that run now do not stand against a look ahead."""
     reasons = [node.obstacle] if node.obstacle else []
     if reload_required(options, release, node):
-        if not options.reload:
+        # Nothing of the vendor's can work on a driver that is not his: that one goes as soon as nobody has it open.
+        if not options.reload and node.loaded_version != UNTOLD:
             reasons.append(
                 f"release {release_part(node.loaded_version or '')} is loaded, and changing it takes the cards from "
                 "whatever runs: use the playbook upgrade_driver.yml, which drains the node first, or set reload: true"

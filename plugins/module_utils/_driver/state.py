@@ -42,6 +42,7 @@ from .outlook import difference, foresee, passthrough_warnings, warnings
 from .plan import (
     PREPARING,
     TOUCHING,
+    UNTOLD,
     VENDOR,
     DriverNode,
     DriverOptions,
@@ -68,7 +69,10 @@ def read(
     system = system or node_packages.of_node(run, root)
     running = kernel_modules.running_kernel(options.kernel_root)
     kernels = list(options.kernels) or boot_kernels(run, options.kernel_root, root)
+    loaded = kernel_modules.loaded_modules(_EVERY_MODULE, options.kernel_root)
     version = kernel_modules.loaded_version(options.kernel_root)
+    if version is None and kernel_modules.DRIVER_MODULE in loaded:
+        version = UNTOLD
     named = [name.replace("{kernel}", kernel) for name in options.os_packages for kernel in kernels]
     kernel_names = _kernel_packages(system) if options.hold_kernel else {}
     cards = len(pci_cards(options.kernel_root))
@@ -85,7 +89,7 @@ def read(
         shadowed=[kernel for kernel in kernels if module_override(files[kernel], kernel, root)],
         kernel_packages=sorted(kernel_names),
         signing=driver_signing.look(options.signing, kernels, run, root, options.kernel_root),
-        loaded=kernel_modules.loaded_modules(_EVERY_MODULE, options.kernel_root),
+        loaded=loaded,
         loaded_version=version,
         # Walking every process's open files is only worth it where somebody has to be asked to let go.
         holders=kernel_modules.find_holders(options.kernel_root) if is_other(version, release) else [],
@@ -173,7 +177,7 @@ def _result(
         "kernels": list(before.kernels),
         "steps": [str(step) for step in steps],
         "loaded": list(after.loaded),
-        "loaded_version": after.loaded_version,
+        "loaded_version": after.loaded_version or None,
         "reload_required": reload_required(options, release, after),
         "holders": [{**vars(holder), "devices": list(holder.devices)} for holder in before.holders],
         "held": sorted(name for name, package in after.packages.items() if package.held),

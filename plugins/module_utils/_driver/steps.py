@@ -62,7 +62,15 @@ def _repair(step: Step, context: StepContext) -> None:
 
 def _require(step: Step, context: StepContext) -> None:
     _prepare(step.names, context)
-    context.system.install(step.names, context.options.lock_timeout)
+    started = int(time.time())
+    try:
+        context.system.install(step.names, context.options.lock_timeout)
+    except GaudiError as error:
+        # Headers of another kernel have DKMS build the driver that is there for it.
+        failed = _failed_build(context, started)
+        if failed is None:
+            raise
+        raise failed from error
 
 
 def _prepare(requests: Sequence[str], context: StepContext) -> None:
@@ -113,11 +121,12 @@ def _install(step: Step, context: StepContext) -> None:
 
 def _why(error: GaudiError, context: StepContext, started: int) -> GaudiError:
     """A package's script builds the driver: the end of its log says more than the package manager does."""
-    version, kernel = context.release.package_version, kernel_modules.running_kernel(context.options.kernel_root)
-    log = dkms.newest_log(version, kernel, context.root, since=started)
-    if log is None or dkms.installed_for(dkms.read_status(context.run), version, kernel):
-        return GaudiError(f"Release {version}: {error}", **error.facts)
-    return dkms.build_error(version, kernel, log, context.root)
+    failed = _failed_build(context, started)
+    return failed or GaudiError(f"Release {context.release.package_version}: {error}", **error.facts)
+
+
+def _failed_build(context: StepContext, started: int) -> GaudiError | None:
+    return dkms.failed_build(kernel_modules.running_kernel(context.options.kernel_root), context.root, started)
 
 
 def _forget_other_files(context: StepContext) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from .._cards.health import HEALTHY_STATUS
+from .._cards.accel_sysfs import HEALTHY_STATUS
 from .._cards.hlml_interface import THROTTLING
 from .card_readings import CardReading
 from .energy import Energy
@@ -77,6 +77,16 @@ def card_families(readings: Sequence[CardReading], energy: Mapping[str, Energy],
         ),
     )
     yield Family(
+        "gaudi_card_throttle_counter_total",
+        "The card's own counter of the time in which that was so, in its own unit, since the driver was loaded.",
+        tuple(
+            Sample(count, {**_slot(one), "reason": reason})
+            for one in readings
+            for reason, count in one.throttle_counters.items()
+        ),
+        COUNTER,
+    )
+    yield Family(
         "gaudi_card_replaced_rows_total",
         "Rows of the memory that were replaced, ever.",
         tuple(
@@ -84,6 +94,17 @@ def card_families(readings: Sequence[CardReading], energy: Mapping[str, Energy],
             for one in readings
             for cause, count in (("single_bit", one.rows_single_bit), ("double_bit", one.rows_double_bit))
             if count is not None
+        ),
+        COUNTER,
+    )
+    yield Family(
+        "gaudi_port_counter_total",
+        "What an external port of the card counts, by the name that HLML has for it.",
+        tuple(
+            Sample(count, {**_slot(one), "port": str(port), "counter": name})
+            for one in readings
+            for port, counters in sorted(one.port_counters.items())
+            for name, count in counters.items()
         ),
         COUNTER,
     )

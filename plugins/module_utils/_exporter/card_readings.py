@@ -9,14 +9,15 @@ what it did not say is None. HLML, the library below it, is asked where it did, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from .._cards.accel_sysfs import AccelDevice, PciCard, accel_devices, attribute, pci_cards
-from .._cards.hardware import board_of, generation_of
+from .._cards.hardware import board_of, external_ports, generation_of
 from .._cards.hl_smi import decimal, firmware_version, parse_query
 from .._cards.hlml import HlmlCard, HlmlReading, ask_hlml
-from .._cards.hlml_fields import named
+from .._cards.hlml_fields import named, of_ports
 from .._cards.readings import reading
 from .._node.commands import Run
 
@@ -29,7 +30,7 @@ FIELDS = (
 )
 OF_HLML = named(
     *("energy", "throttle_reasons", "rows_replaced_single", "rows_replaced_double", "rows_pending"),
-    *("power_least_limit", "power_most_limit"),
+    *("power_least_limit", "power_most_limit", "throttled_by_power", "throttled_by_thermal"),
 )
 # A library that hangs does so at each interval, and all else of the cards waits for it.
 HLML_SECONDS = 5.0
@@ -41,7 +42,8 @@ class CardReading:
     which changes at each load of the driver. Units as in the names; None is not known.
 
     ``corrected`` and ``uncorrected`` count errors of the memory since the driver was loaded, ``lifetime`` ever;
-    ``energy_mj`` since then, too.
+    ``energy_mj`` counts since then, too; so does ``throttle_counters``, by reason, in a unit that is not published.
+    ``port_counters`` are those of the external ports, by number and name.
     """
 
     slot: str
@@ -69,6 +71,8 @@ class CardReading:
     resets: float | None = None
     energy_mj: int | None = None
     throttled_by: tuple[str, ...] | None = None
+    throttle_counters: Mapping[str, int] = field(default_factory=dict)
+    port_counters: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
     rows_single_bit: int | None = None
     rows_double_bit: int | None = None
     rows_pending: int | None = None
@@ -76,8 +80,13 @@ class CardReading:
     most_limit_watts: float | None = None
 
 
-def read_cards(run: Run, kernel_root: str, seconds: float) -> tuple[tuple[CardReading, ...], bool]:
-    """The cards by slot, and whether ``hl-smi`` answered for any of them within ``seconds``."""
+def read_cards(
+    run: Run, kernel_root: str, seconds: float, port_counters: bool = False
+) -> tuple[tuple[CardReading, ...], bool]:
+    """The cards by slot, and whether ``hl-smi`` answered for any of them within ``seconds``.
+
+    ``port_counters`` also asks HLML what the external ports count.
+    """
     cards, devices = pci_cards(kernel_root), {device.pci_address: device for device in accel_devices(kernel_root)}
     said = run(("hl-smi", "-Q", ",".join(FIELDS), "-f", "csv"), timeout=seconds).stdout if devices else ""
     rows = {str(row["bus_id"]).lower(): row for row in parse_query(said) if row.get("bus_id")}
@@ -89,7 +98,39 @@ def read_cards(run: Run, kernel_root: str, seconds: float) -> tuple[tuple[CardRe
         )
         for card in cards
     ]
+    if port_counters and rows and not told.reason:
+        readings = _with_ports(run, readings, cards, devices, seconds)
     return tuple(sorted(readings, key=lambda reading: (len(reading.slot), reading.slot))), bool(rows)
+
+
+def _with_ports(
+    run: Run,
+    readings: Sequence[CardReading],
+    cards: Iterable[PciCard],
+    devices: Mapping[str, AccelDevice],
+    seconds: float,
+) -> list[CardReading]:
+    """Asked apart from all else, so that a port that does not answer costs nothing but ports."""
+    ports = {
+        card.pci_address: external_ports(card.pci_id, device.module_id)
+        for card in cards
+        if (device := devices.get(card.pci_address)) and device.module_id is not None
+    }
+    asked = of_ports(sorted({port for some in ports.values() for port in some}))
+    if not asked:
+        return list(readings)
+    told = ask_hlml(run, list(ports), asked, seconds=min(seconds, HLML_SECONDS))
+    return [
+        replace(
+            reading,
+            port_counters={
+                port: counters
+                for port, counters in told.card(reading.pci_address).port_counters.items()
+                if port in ports.get(reading.pci_address, ())
+            },
+        )
+        for reading in readings
+    ]
 
 
 def _reading(pci: PciCard, device: AccelDevice | None, row: dict[str, str | None], kernel_root: str) -> CardReading:
@@ -132,6 +173,7 @@ def _with_hlml(reading: CardReading, told: HlmlCard) -> CardReading:
         reading,
         energy_mj=told.number("energy"),
         throttled_by=told.throttled_by,
+        throttle_counters=told.throttle_counters,
         rows_single_bit=told.number("rows_replaced_single"),
         rows_double_bit=told.number("rows_replaced_double"),
         rows_pending=told.number("rows_pending"),

@@ -5,22 +5,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from .._follow.json_lines import mapping_of, read_lines
+from .._follow.json_lines import mapping_of
+from .day_log import append, lines
 from .energy import Energy
-
-EVERY_SECONDS = 60.0
-# A line of eight cards has some 300 bytes, so this is about 15 MB.
-KEPT_DAYS = 35
-_DAY = 86400.0
-# The end of the year 9999, after which a date has no name.
-_LAST = 253402300799.0
 
 
 @dataclass(frozen=True)
@@ -42,26 +34,17 @@ class Used:
 
 def note(directory: Path, energy: Mapping[str, Energy], now: float) -> None:
     """Append a line where the last is a minute old; days that are long ago go."""
-    today = _file(directory, now)
-    if not energy or (today.exists() and now - today.stat().st_mtime < EVERY_SECONDS):
-        return
-    directory.mkdir(parents=True, exist_ok=True)
-    for path in directory.glob("*.jsonl"):
-        if path.name < _file(directory, now - KEPT_DAYS * _DAY).name:
-            path.unlink()
-    cards = {name: [round(one.joules, 1), round(one.gap_seconds, 1)] for name, one in energy.items()}
-    with today.open("a", encoding="utf-8") as stream:
-        stream.write(json.dumps({"time": round(now, 3), "cards": cards}) + "\n")
+    if energy:
+        cards = {name: [round(one.joules, 1), round(one.gap_seconds, 1)] for name, one in energy.items()}
+        append(directory, {"cards": cards}, now)
 
 
 def read(directory: Path, begin: float, end: float) -> dict[str, list[Reading]]:
     """By card, in the order of time: all of the period, and what is next to it on either side."""
     found: dict[str, list[Reading]] = {}
-    # The line before the period, and the one after it, may be in the days beside it.
-    for path in _files(directory, begin - _DAY, end + _DAY):
-        for line in read_lines(str(path)):
-            for card, reading in _readings(line):
-                found.setdefault(card, []).append(reading)
+    for line in lines(directory, begin, end):
+        for card, reading in _readings(line):
+            found.setdefault(card, []).append(reading)
     return {card: _around(sorted(ones, key=lambda one: one.time), begin, end) for card, ones in found.items()}
 
 
@@ -95,14 +78,3 @@ def _readings(line: Mapping[str, Any]) -> Iterator[tuple[str, Reading]]:
             yield card, Reading(float(line["time"]), float(pair[0]), float(pair[1]))
         except (KeyError, IndexError, TypeError, ValueError):
             continue
-
-
-def _files(directory: Path, begin: float, end: float) -> Iterator[Path]:
-    """Of the days from ``begin`` to ``end`` those that are there."""
-    first, last = _file(directory, begin).name, _file(directory, end).name
-    yield from (path for path in sorted(directory.glob("*.jsonl")) if first <= path.name <= last)
-
-
-def _file(directory: Path, time: float) -> Path:
-    seconds = min(max(time, 0.0), _LAST)
-    return directory / f"{(datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=seconds)):%Y-%m-%d}.jsonl"

@@ -32,7 +32,7 @@ _FEWEST_STEPS = 3
 
 @dataclass(frozen=True)
 class JobLines:
-    """``step`` and ``checkpoint`` are the last lines of their kind, empty where there is none.
+    """``start``, ``step`` and ``checkpoint`` are the last lines of their kind, empty where there is none.
 
     ``times`` are those of the last lines of steps. ``place``: how far the file was read.
     """
@@ -41,6 +41,7 @@ class JobLines:
     checkpoint: Mapping[str, Any] = field(default_factory=dict)
     times: tuple[float, ...] = ()
     place: Place | None = None
+    start: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def step_interval(self) -> float | None:
@@ -56,14 +57,16 @@ def follow(path: str, before: JobLines) -> JobLines:
     except OSError:
         return JobLines()
     known = before if new.goes_on else JobLines()
-    step, checkpoint, times = known.step, known.checkpoint, list(known.times)
+    start, step, checkpoint, times = known.start, known.step, known.checkpoint, list(known.times)
     for line in _objects(new.text):
         if line.get("kind") == "checkpoint":
             checkpoint = line
+        elif line.get("kind") == "start":
+            start = line
         elif line.get("kind") == "step":
             step = line
             times = _with_time(times, number(line.get("time")))
-    return JobLines(step, checkpoint, tuple(times), new.place)
+    return JobLines(step, checkpoint, tuple(times), new.place, start)
 
 
 def _objects(text: bytes) -> Iterator[Mapping[str, Any]]:

@@ -19,13 +19,12 @@ from .._follow.json_lines import mapping_of
 from .._follow.state import read_worker_group
 from .._follow.status import Status, read_status
 from .._follow.worker_group import ABSENT, RUNNING, WorkerGroup
-from .._job.paths import NAME, JobPaths
+from .._job.paths import NAME, UNITS, JobPaths, job_of_unit
 from .._node.account_directory import acting_as_owner
 from .._node.commands import Run
-from .._node.systemd_units import ACTIVE
+from .._node.systemd_units import active_units
 from .job_lines import JobLines, follow, number
 
-UNITS = "gaudi3-scale-job-*.service"
 # Of a job that has ended: longer than an alert waits, shorter than anyone looks for it here.
 SHOWN_SECONDS = 3600.0
 # Of its steps: each Prometheus has heard of the last one by then. Longer would be wrong, since a job of this name may
@@ -37,7 +36,10 @@ MOST_JOBS = 32
 
 @dataclass(frozen=True)
 class JobReading:
-    """``lines`` are what is known here of the job's steps, and are told where ``has_rank_0``: else they are old."""
+    """``lines`` are what is known here of the job's steps, and are told where ``has_rank_0``: else they are old.
+
+    ``modules`` are the cards that a job which runs has here.
+    """
 
     name: str
     state: str
@@ -45,6 +47,7 @@ class JobReading:
     restarts: int = 0
     has_rank_0: bool = False
     lines: JobLines = field(default_factory=JobLines)
+    modules: tuple[int, ...] = ()
 
     @property
     def told(self) -> JobLines:
@@ -55,7 +58,8 @@ def read_jobs(
     run: Run, state_directory: str, log_directory: str, now: float, before: Sequence[JobReading] = ()
 ) -> list[JobReading]:
     """By name. ``before`` is what this returned at the last look, from which each job's lines are read on."""
-    running, known = _running(run), {job.name: job.lines for job in before}
+    running = {job_of_unit(unit) for unit in active_units(run, UNITS)}
+    known = {job.name: job.lines for job in before}
     found = []
     for name in _names(state_directory, log_directory, running, now):
         paths = JobPaths(name, state_directory, log_directory)
@@ -63,14 +67,6 @@ def read_jobs(
         if group.state == RUNNING or (group.ended or 0) > now - SHOWN_SECONDS:
             found.append(_reading(paths, group, now, known.get(name, JobLines())))
     return found
-
-
-def _running(run: Run) -> set[str]:
-    """By one question, however many jobs there were."""
-    said = run(["systemctl", "show", UNITS, "--property", "Id,ActiveState"]).stdout
-    units = [dict(line.split("=", 1) for line in block.splitlines() if "=" in line) for block in said.split("\n\n")]
-    names = (unit["Id"] for unit in units if unit.get("ActiveState") in ACTIVE and unit.get("Id"))
-    return {name.removeprefix("gaudi3-scale-job-").removesuffix(".service") for name in names}
 
 
 def _names(state_directory: str, log_directory: str, running: set[str], now: float) -> Sequence[str]:
@@ -115,7 +111,8 @@ def _reading(paths: JobPaths, group: WorkerGroup, now: float, before: JobLines) 
     if has_rank_0:
         with acting_as_owner(paths.logs):
             lines = follow(paths.metrics, before)
-    return JobReading(paths.name, group.state, group.started, status.restarts, has_rank_0, lines)
+    modules = group.modules if group.state == RUNNING else ()
+    return JobReading(paths.name, group.state, group.started, status.restarts, has_rank_0, lines, modules)
 
 
 def _has_rank_0(group: WorkerGroup, status: Status, now: float) -> bool:
@@ -134,8 +131,8 @@ def _has_rank_0(group: WorkerGroup, status: Status, now: float) -> bool:
     return (group.state, status.state, status.node_rank) == (RUNNING, RUNNING, 0)
 
 
-def share_of_data(step: Mapping[str, Any]) -> float | None:
-    """The part of a step in which its ranks waited for data."""
+def share_of_step(step: Mapping[str, Any], part: str) -> float | None:
+    """What a part of a step (docs/follow.md) was of all of it."""
     seconds = mapping_of(step.get("seconds"))
-    whole, data = number(seconds.get("step")), number(seconds.get("data"))
-    return None if not whole or data is None else data / whole
+    whole, taken = number(seconds.get("step")), number(seconds.get(part))
+    return None if not whole or taken is None else taken / whole

@@ -64,6 +64,8 @@ class Options:
     program: str
     group: str
     arguments_file: str
+    port_counters: bool = True
+    events: bool = False
 
     def identity(self, root: str = "/") -> Identity:
         return Identity(str(Path(root, DIRECTORY[1:])), self.names, self.group)
@@ -138,7 +140,9 @@ def _unit(options: Options) -> str:
         "interval": options.interval,
         "seconds": options.hl_smi_seconds,
     }
-    words = " ".join(f"--{name} {value}" for name, value in given.items())
+    switches = {"port-counters": options.port_counters, "events": options.events}
+    on = (f" --{name}" for name, is_on in switches.items() if is_on)
+    words = " ".join(f"--{name} {value}" for name, value in given.items()) + "".join(on)
     lines = "\n".join((*hardening(), *_LIMITS))
     # A site's textfiles may lie below /usr.
     written = f"ReadWritePaths=-{options.directory}"

@@ -41,7 +41,19 @@ _MOST_EVENT_BYTES, _MOST_EVENT_LINES = 1 << 22, 20 * EVENTS
 # Characters of the runs that are told, the newest: a controller has the answers of all nodes, each several times over.
 _MOST_TOLD = 1 << 24
 # What a point has of a line.
-KEPT = ("step", "time", "loss", *(f"{unit}_per_second" for unit in RATES), "lr", "seconds", "memory_bytes")
+KEPT = (
+    "step",
+    "time",
+    "loss",
+    "gradient_norm",
+    *(f"{unit}_per_second" for unit in RATES),
+    "mfu",
+    "lr",
+    "seconds",
+    "memory_bytes",
+    "memory_parts",
+    "graph_compilations",
+)
 # Of these the highest and lowest points of each stretch are kept.
 _SHAPES: tuple[Callable[[Line], Any], ...] = (
     lambda point: point.get("loss"),
@@ -230,7 +242,11 @@ def _without_secrets(line: Line) -> Line:
 
 def _is_meant(key: str, value: object) -> bool:
     """A user's script may write anything."""
-    return key != "seconds" or isinstance(value, dict)
+    if key in ("seconds", "memory_parts"):
+        return isinstance(value, dict)
+    if key == "mfu":
+        return isinstance(value, (int, float)) and is_number(value) and 0 <= value <= 1
+    return True
 
 
 def _new_run() -> dict[str, Any]:

@@ -10,7 +10,7 @@ import statistics
 from dataclasses import dataclass
 from typing import Mapping, Sequence
 
-from .._node.quantities import quantity
+from .._node.quantities import quantity, short_bytes
 from .._node.regular_file import open_regular
 from .json_lines import LONGEST_LINE, object_of
 
@@ -64,7 +64,7 @@ def metric_line(metric: Mapping[str, object]) -> str:
     """One metric as a line for people; a kind or key that is not known here is shown as it is."""
     kind = str(metric.get("kind", "?"))
     if kind == "step":
-        parts = (_step, _loss, _speed, _split, _memory, _slowest, _left)
+        parts = (_step, _loss, _norm, _speed, _share, _split, _memory, _slowest, _left)
         return "  ".join(filter(None, (part(metric) for part in parts)))
     if kind == "start":
         return _start(metric)
@@ -108,6 +108,19 @@ def _loss(metric: Mapping[str, object]) -> str:
         # The name of what is no number.
         return f"loss {loss[:16]}"
     return f"loss {loss:.4f}" if isinstance(loss, (int, float)) else ""
+
+
+def _norm(metric: Mapping[str, object]) -> str:
+    norm = metric.get("gradient_norm")
+    if isinstance(norm, str):
+        return f"grad {norm[:16]}"
+    return f"grad {norm:.2g}" if isinstance(norm, (int, float)) else ""
+
+
+def _share(metric: Mapping[str, object]) -> str:
+    """Of the card's peak; what is above it was refused by whoever wrote the line, and is by whoever reads it."""
+    share = metric.get("mfu")
+    return f"mfu {100 * share:.0f} %" if isinstance(share, (int, float)) and 0 <= share <= 1 else ""
 
 
 def _speed(metric: Mapping[str, object]) -> str:
@@ -188,11 +201,6 @@ def _field(key: str, value: object) -> str:
 
 def _plain(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def short_bytes(size: float) -> str:
-    """61.2 GiB, 340 MiB."""
-    return f"{size / (1 << 30):.1f} GiB" if size >= 1 << 30 else f"{size / (1 << 20):.0f} MiB"
 
 
 def short_seconds(seconds: float) -> str:

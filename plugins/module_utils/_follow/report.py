@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Callable, Mapping
 
 from .._job.job_secrets import masked_description
@@ -97,6 +98,8 @@ def report(
         "result": worker_group.result,
         "nodes": list(worker_group.nodes),
         "binding": [dict(one) for one in worker_group.binding],
+        "modules": list(worker_group.modules),
+        "node_cards": worker_group.node_cards,
         "exit_codes": exit_codes(paths, worker_group, status) if present and worker_group.state != RUNNING else {},
         "failure": failure,
         "supervision": status.as_dict(),
@@ -140,6 +143,34 @@ def wait_until_ended(
             return False
         sleep(min(POLL_S, left))
     return True
+
+
+def wait_for_event(
+    paths: JobPaths,
+    run: Run,
+    timeout: float,
+    after: int,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> bool:
+    """Wait until the job's events go beyond the offset ``after``, or the worker group runs no more; False when neither
+    is so after ``timeout`` seconds.
+    """
+    end = clock() + timeout
+    while not _is_longer(paths, after) and read_worker_group(paths, run).state == RUNNING:
+        left = end - clock()
+        if left <= 0:
+            return False
+        sleep(min(POLL_S, left))
+    return True
+
+
+def _is_longer(paths: JobPaths, after: int) -> bool:
+    try:
+        with acting_as_owner(paths.logs):
+            return Path(paths.events).stat().st_size > after
+    except OSError:
+        return False
 
 
 def _run(paths: JobPaths, group: WorkerGroup) -> bool:

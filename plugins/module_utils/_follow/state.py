@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Mapping
 
-from .._job.description import MPIRUN, SLURM
+from .._job.description import MPIRUN, SLURM, allotment_from, whole_numbers
 from .._job.paths import JobPaths
 from .._node.account_directory import acting_as_owner
 from .._node.commands import Run
@@ -42,7 +42,17 @@ def read_worker_group(paths: JobPaths, run: Run) -> WorkerGroup:
             return replace(worker_group, nodes=chosen_nodes(known, description, run))
     begun = read_json(paths.started) or {}
     launch, library = str(begun.get("launch", "")), str(begun.get("library", ""))
-    group = WorkerGroup(RUNNING, description, time_of(begun), launch=launch, library=library, binding=_binding(begun))
+    group = WorkerGroup(
+        RUNNING,
+        description,
+        time_of(begun),
+        launch=launch,
+        library=library,
+        binding=_binding(begun),
+        modules=whole_numbers(begun.get("modules")),
+        node_cards=next(iter(whole_numbers([begun.get("node_cards")])), 0),
+        allotted=allotment_from(begun.get("allotted")),
+    )
     if description.get("engine") != SLURM and has_processes(run, paths.unit):
         return group
     stopped = stop_requested(paths)

@@ -26,7 +26,7 @@ POINTS = 240
 
 Sample = dict[str, Optional[float]]
 # Of a stretch of samples; all others are averaged.
-_HIGHEST = ("time", "generation", "of_cores", "memory_bytes", "card_memory_bytes", "cards")
+_HIGHEST = ("time", "generation", "of_cores", "memory_bytes", "card_memory_bytes", "held_memory_bytes", "cards")
 
 
 def read_usage(paths: JobPaths, limit: int = POINTS) -> list[Sample]:
@@ -59,7 +59,8 @@ def _sample(line: str) -> Sample | None:
         return None
     reported = data.get("cards")
     cards: Mapping[str, object] = reported if isinstance(reported, dict) else {}
-    busy, memory, watts = (_numbers(cards.get(key)) for key in ("utilization", "memory_bytes", "watts"))
+    keys = ("utilization", "memory_bytes", "watts", "held_bytes")
+    busy, memory, watts, held = (_numbers(cards.get(key)) for key in keys)
     return {
         **{key: _number(data.get(key)) for key in ("time", "generation", "of_cores", "cores", "memory_bytes")},
         "cards": max(map(len, (busy, memory, watts))) or None,
@@ -67,6 +68,8 @@ def _sample(line: str) -> Sample | None:
         "lowest_utilization": min(busy, default=None),
         "card_memory_bytes": max(memory, default=None),
         "watts": sum(watts) if watts else None,
+        # Where Synapse reports it.
+        **({"held_memory_bytes": max(held)} if held else {}),
     }
 
 

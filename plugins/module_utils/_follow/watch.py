@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
+from .._job.followers import first_with_others
 from .._job.paths import JobPaths
-from .._job.reported_failure import LOST_PEER, failure_sentence, first_failure_of
+from .._job.reported_failure import LOST_PEER, failure_sentence
 from .status import WAITING, Status
 from .worker_group import ABSENT, FAILED, RUNNING, STOPPED, SUCCEEDED
 
@@ -48,7 +49,7 @@ def job_state(worker_groups: Mapping[str, str]) -> str:
 
 def verdict_sentence(name: str, worker_groups: Mapping[str, str], failures: Mapping[str, Mapping[str, object]]) -> str:
     """Why a job that did not succeed did not; ``failures`` by host, as ``training_job_info`` returns them."""
-    first = first_failure_of(failures)
+    first = first_with_others(failures)
     if first is not None:
         return f"Job {name} failed: {_left_before(worker_groups, first[1])}{failure_sentence(*first)}"
     absent = sorted(host for host, state in worker_groups.items() if state == ABSENT)
@@ -105,8 +106,16 @@ def outcome_sentence(name: str, status: Status) -> str:
         return f"Job {name} was stopped before it was done ({status.reason.rstrip('.')}); start it again to resume."
     again = f" Restarts: {status.restarts}." if status.restarts else ""
     if status.failure:
-        return f"Job {name} failed: {failure_sentence(str(status.failure.get('host')), status.failure)}{again}"
+        said = failure_sentence(str(status.failure.get("host")), status.failure)
+        return f"Job {name} failed: {said}{again}{_why_no_more(status.reason, said)}"
     return f"Job {name} failed: {status.reason.rstrip('.')}.{again}"
+
+
+def _why_no_more(reason: str, said: str) -> str:
+    """Why a job was not started again: what the reason of its end has behind its first failure."""
+    first = said.partition("\n")[0].rstrip(".")
+    why = reason.removeprefix(first).removeprefix("; ").rstrip(".") if reason.startswith(first) else ""
+    return f" Not started again: {why}." if why else ""
 
 
 def unknown_end_sentence(name: str, host: str, absent: bool) -> str:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Mapping
 
+from .._job.description import Allotment
 from .._job.paths import JobPaths
 
 ABSENT = "absent"
@@ -32,7 +33,8 @@ class WorkerGroup:
     ``exit_code`` is torchrun's, negative for a signal; None where nothing was recorded. ``launch`` names the run that
     supervisors of several nodes make together, and ``library`` is the version of gaudi3_scale that this node's is of.
     ``nodes`` are those that Slurm has chosen, where it was to choose. ``binding`` has what each rank here was bound to
-    when it was started, as plain values of ``binding.plan.RankBinding``.
+    when it was started, as plain values of ``binding.plan.RankBinding``. ``modules`` are the cards that its ranks here
+    have, of the ``node_cards`` of this node, where that is known; ``allotted`` is what was chosen for its run.
     """
 
     state: str
@@ -45,6 +47,9 @@ class WorkerGroup:
     library: str = ""
     nodes: tuple[str, ...] = ()
     binding: tuple[Mapping[str, object], ...] = ()
+    modules: tuple[int, ...] = ()
+    node_cards: int = 0
+    allotted: Allotment = field(default_factory=Allotment)
 
 
 def stop_requested(paths: JobPaths) -> bool:

@@ -10,11 +10,14 @@ import os
 from pathlib import Path
 from typing import Mapping
 
+from .._job.description import SLURM
 from .._job.engines.mpirun_failure import mpirun_failure
+from .._job.engines.slurm_failure import is_of_slurm, slurm_failure
 from .._job.failure import RankFailure, agent_failure, lost_node
+from .._job.followers import with_others
 from .._job.kernel_reason import with_kernel_reason
 from .._job.paths import JobPaths
-from .._job.rank_logs import attempt_directory, last_words, tail, torchrun_failures
+from .._job.rank_logs import agent_words, attempt_directory, last_words, tail, torchrun_failures
 from .._job.reported_failure import CAUSE
 from .._node.account_directory import acting_as_owner
 from .._node.json_file import read_json
@@ -38,13 +41,32 @@ def rank_failures(paths: JobPaths) -> list[RankFailure]:
 
 def _rank_failures(paths: JobPaths, description: Mapping[str, object]) -> list[RankFailure]:
     place, written = newest_agent_log(paths)
-    log = tail(place) or ""
+    log = agent_words(place) or ""
     failures = torchrun_failures(log, attempt_directory(paths.ranks) or paths.ranks)
+    if description.get("engine") == SLURM:
+        failures = _with_slurms(failures, paths)
     if failures or not log:
         return failures
     # One log for the ranks of all nodes: mpirun has brought their output to the first one.
     reported = mpirun_failure(last_words(place), place, written, description)
     return [] if reported is None else [reported]
+
+
+def _with_slurms(failures: list[RankFailure], paths: JobPaths) -> list[RankFailure]:
+    """``failures`` with what Slurm says of the job, first where it comes before what the ranks say."""
+    written, output = _slurm_output(paths)
+    reported = slurm_failure(tail(output) or "", written, output) if output else None
+    if reported is None:
+        return failures
+    is_known = failures and failures[0].echo == CAUSE and not is_of_slurm(reported)
+    return [*failures, reported] if is_known else [with_others(reported, failures), *failures]
+
+
+def _slurm_output(paths: JobPaths) -> tuple[float, str]:
+    """When Slurm and its tasks wrote last for the job's newest run, and where; "" where there is none."""
+    return max(
+        ((os.lstat(path).st_mtime, str(path)) for path in Path(paths.logs).glob("slurm-*.log")), default=(0.0, "")
+    )
 
 
 def newest_agent_log(paths: JobPaths) -> tuple[str, float]:
@@ -78,8 +100,8 @@ def _agent_failure(paths: JobPaths, worker_group: WorkerGroup) -> RankFailure:
 def last_log(paths: JobPaths) -> str:
     """The agent's log; where Slurm came to none, what it says itself."""
     agent, written = newest_agent_log(paths)
-    slurms = sorted((os.lstat(path).st_mtime, str(path)) for path in Path(paths.logs).glob("slurm-*.log"))
-    return slurms[-1][1] if slurms and not written else agent
+    _written, output = _slurm_output(paths)
+    return output if output and not written else agent
 
 
 def _with_cause(failure: RankFailure, paths: JobPaths, worker_group: WorkerGroup) -> RankFailure:

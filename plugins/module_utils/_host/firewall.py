@@ -21,7 +21,7 @@ RULE_FILE = "gaudi3_scale/firewall.nft"
 TABLE = "inet gaudi3_scale"
 PROGRAM = "/usr/sbin/nft"
 # Rendezvous and store, supervisors, the measurement of the network, a study and its launchers: all defaults of ours.
-DEFAULT_PORTS = ("29500-29511", "29520", "29530", "29540")
+DEFAULT_PORTS = ("29500-29515", "29520", "29530", "29540")
 # Below are the services by which a node is reached, sshd's for one.
 LOWEST_PORT = 1024
 
@@ -43,7 +43,7 @@ _HARDENING = (
 
 
 def parse_ports(given: Iterable[object]) -> tuple[str, ...]:
-    """Each of ``given`` as ``29500`` or ``29500-29511``, in rising order; those that meet or touch are joined."""
+    """Each of ``given`` as ``29500`` or ``29500-29515``, in rising order; those that meet or touch are joined."""
     ranges = sorted(map(_parse, given))
     joined: list[tuple[int, int]] = []
     for first, last in ranges:
@@ -60,7 +60,7 @@ def _parse(given: object) -> tuple[int, int]:
     if not LOWEST_PORT <= first <= last <= 65535:
         raise GaudiError(
             f"firewall_ports: {str(given)[:40]!r} is not a port or range from {LOWEST_PORT} to 65535; write for "
-            "example 29500 or 29500-29511."
+            "example 29500 or 29500-29515."
         )
     return first, last
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import datetime
 import re
 from dataclasses import dataclass, field
+from typing import Mapping, Match
 
 # E1121 09:12:46.979000 15930 torch/.../api.py:1002] failed (exitcode: -9) local_rank: 1 (pid: 15965) of binary: ...
 NOTICE = re.compile(
@@ -29,6 +30,10 @@ ENTRY = re.compile(
 )
 # W1121 09:12:46.946000 15930 torch/.../api.py:1028] Sending process 15962 closing signal SIGTERM
 SIGNALED = re.compile(r"Sending process (?P<pid>[0-9]{1,9}) closing signal")
+# The exit status of a rank that was told to end.
+SIGTERM = -15
+# Of a table whose times are whole seconds: what the others are later than the rank that the agent named at once.
+_LATER_S = 0.001
 
 
 @dataclass(frozen=True)
@@ -49,17 +54,33 @@ def agent_entries(agent_log: str) -> list[AgentEntry]:
     fractions = {
         (notice["local"], notice["clock"]): float(f"0.{notice['fraction']}") for notice in NOTICE.finditer(agent_log)
     }
+    first = _first_seen(table, fractions)
     return [
         AgentEntry(
             rank=int(entry["rank"]),
             local_rank=int(entry["local"]),
             exit_code=int(entry["code"]),
-            time=_seconds(entry["day"], entry["clock"]) + fractions.get((entry["local"], entry["clock"]), 0.0),
+            time=_time(entry, fractions, first),
             wrote_error=entry["file"] != "<N/A>",
             pid=int(entry["pid"]),
         )
         for entry in ENTRY.finditer(table)
     ]
+
+
+def _first_seen(table: str, fractions: Mapping[tuple[str, str], float]) -> float:
+    """When the agent saw that a rank had failed, to a fraction of a second; 0 where its table has only seconds."""
+    known = [entry for entry in ENTRY.finditer(table) if (entry["local"], entry["clock"]) in fractions]
+    return max((_time(entry, fractions, 0.0) for entry in known), default=0.0)
+
+
+def _time(entry: Match[str], fractions: Mapping[tuple[str, str], float], first: float) -> float:
+    """A rank that failed by itself, in the second in which the agent saw the first one, was not seen before it."""
+    own = fractions.get((entry["local"], entry["clock"]))
+    whole = _seconds(entry["day"], entry["clock"])
+    if own is None and whole <= first < whole + 1 and int(entry["code"]) != SIGTERM:
+        return first + _LATER_S
+    return whole + (own or 0.0)
 
 
 def noticed_entry(agent_log: str, first_rank: int, now: float) -> AgentEntry | None:

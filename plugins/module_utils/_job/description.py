@@ -106,6 +106,34 @@ class SupervisionOptions:
     grow_after: int = 60
 
 
+@dataclass(frozen=True)
+class Allotment:
+    """What a launch has chosen for one run over all of its nodes, where the description leaves it open: no part of it.
+
+    ``modules`` (): none were to be chosen. ``rendezvous_port`` 0: that of the description.
+    """
+
+    modules: tuple[int, ...] = ()
+    rendezvous_port: int = 0
+
+    def as_dict(self) -> dict[str, object]:
+        return {"modules": list(self.modules), "rendezvous_port": self.rendezvous_port}
+
+
+def allotment_from(given: object) -> Allotment:
+    """From an option or a note; what is none of ours is left out."""
+    data = given if isinstance(given, Mapping) else {}
+    port = whole_numbers([data.get("rendezvous_port")])
+    return Allotment(whole_numbers(data.get("modules")), port[0] if port else 0)
+
+
+def whole_numbers(value: object) -> tuple[int, ...]:
+    """Those of a list, as a note has them; none where one of it is none."""
+    values = value if isinstance(value, (list, tuple)) else ()
+    found = tuple(one for one in values if isinstance(one, int) and not isinstance(one, bool))
+    return found if len(found) == len(values) else ()
+
+
 def options_from(kind: type[Options], given: Mapping[str, Any] | None) -> Options:
     """The options that a task gave; what it left out has its default."""
     values = {name: value for name, value in (given or {}).items() if value is not None}
@@ -126,6 +154,16 @@ def engine_argument_spec() -> dict[str, dict[str, Any]]:
         "global_batch_size": {"type": "int", "default": 0},
         "checkpoint_directory": {"type": "path", "default": ""},
         "allowed_networks": {"type": "list", "elements": "str", "default": []},
+        "image": {"type": "str", "default": ""},
+        "mounts": {"type": "list", "elements": "str", "default": []},
+        "modules": {"type": "list", "elements": "int", "default": []},
+        "allotted": {
+            "type": "dict",
+            "options": {
+                "modules": {"type": "list", "elements": "int", "default": []},
+                "rendezvous_port": {"type": "int", "default": 0},
+            },
+        },
     }
 
 

@@ -11,18 +11,28 @@ from dataclasses import asdict, dataclass, replace
 from typing import Iterable, Sequence
 
 from .._node.json_file import parse_json
-from .agent_table import AgentEntry
+from .agent_table import SIGTERM, AgentEntry
+from .failure_kinds import LEAVING, LOST, SIGNAL, TOLD
 from .log_lines import LogLine, cut_middle, log_lines
-from .lost_peer import is_lost_peer, says_lost_peer
-from .native_abort import abort_reason, fatal_error, where_it_was
-from .reported_failure import AGENT, CAUSE, ENDED_BY_AGENT, LEFT, LOG_LINES, LOST_PEER, distance
-from .tracebacks import ABORTED_AT_EXIT, FIRST_OF, Raised, Uncaught, chain_of, headline_of, uncaught
+from .lost_peer import is_lost_peer
+from .native_abort import where_it_was
+from .rank_end import MOST_MESSAGE, by_exception, without_exception
+from .reported_failure import (
+    AGENT,
+    CAUSE,
+    ENDED_BY_AGENT,
+    IN_THREAD,
+    LEFT,
+    LOG_LINES,
+    LOST_PEER,
+    TOLD_BY_OTHERS,
+    distance,
+)
+from .tracebacks import ABORTED_AT_EXIT, FIRST_OF, Raised, Uncaught, chain_of, headline_of, of_thread, uncaught
 
-SIGTERM = -15
 SIGKILL = -9
 # Of these lines those before an exception, those of its message, and those of the log's end.
 _FRAME_LINES, _END_LINES = 8, 3
-_MOST_MESSAGE = 600
 _MOST_SHOWN_LINE = 400
 _LEFT_OUT = "…"
 
@@ -32,8 +42,11 @@ class RankFailure:
     """A rank that did not end well, or the agent itself (rank AGENT).
 
     ``time`` in seconds since 1970; ``exit_code`` negative for a signal; ``path`` of the whole log on the node. ``host``
-    is the rank's where its log lies on another node; "": it is the log's. ``echo``: CAUSE, LOST_PEER, ENDED_BY_AGENT,
-    or LEFT for a rank that ended well too early.
+    is the rank's where its log lies on another node; "": it is the log's. ``echo``: how far from the cause it is (see
+    ``reported_failure``).
+
+    ``kind`` is one of ``failure_kinds``, ``row`` names one of ``error_table``, and ``at`` is the frame of the user's
+    own code. ``others``: a line for each rank that followed.
     """
 
     rank: int
@@ -46,10 +59,14 @@ class RankFailure:
     path: str
     host: str = ""
     echo: int = CAUSE
+    kind: str = ""
+    at: str = ""
+    row: str = ""
+    others: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, object]:
         """As plain values."""
-        return {**asdict(self), "lines": list(self.lines)}
+        return {**asdict(self), "lines": list(self.lines), "others": list(self.others)}
 
 
 def rank_failure(entry: AgentEntry, error_file: str | None, stderr: str, path: str) -> RankFailure:
@@ -58,54 +75,25 @@ def rank_failure(entry: AgentEntry, error_file: str | None, stderr: str, path: s
     lines = log_lines(stderr) or (log_lines(recorded.chain[-1].message) if recorded else [])
     printed = uncaught(lines, entry.exit_code)
     ended = recorded or printed
-    if ended is not None:
-        is_echo = is_lost_peer(ended.chain[0])
-        exception, message = _headline(ended, is_echo)
-    else:
-        exception, message, is_echo = _without_exception(entry.exit_code, lines)
+    end = by_exception(ended, lines) if ended is not None else without_exception(entry.exit_code, lines)
+    message = end.message
     if entry.exit_code < 0 and recorded is None:
         message = _with_signal(message, entry.exit_code, lines)
+    told = entry.exit_code == SIGTERM and not end.exception
     return RankFailure(
         rank=entry.rank,
         local_rank=entry.local_rank,
         exit_code=entry.exit_code,
         time=entry.time,
-        exception=exception,
-        message=cut_middle(message, _MOST_MESSAGE) or _status(entry.exit_code),
+        exception=end.exception,
+        message=cut_middle(message, MOST_MESSAGE) or _status(entry.exit_code),
         lines=_shown(lines, None if printed is None else printed.headline),
         path=path,
-        echo=ENDED_BY_AGENT if entry.exit_code == SIGTERM and not exception else LOST_PEER if is_echo else CAUSE,
+        echo=ENDED_BY_AGENT if told else LOST_PEER if end.is_echo else CAUSE,
+        kind=TOLD if told else end.kind,
+        at=end.at,
+        row=end.row,
     )
-
-
-def _headline(ended: Uncaught, is_echo: bool) -> tuple[str, str]:
-    """The exception to name, and its message with what it came from.
-
-    What a rank lost while it handled an error of its own is not its reason.
-    """
-    own = [raised for raised in ended.chain if not is_lost_peer(raised)]
-    last = (ended.chain if is_echo else own)[-1]
-    first = ended.chain[0]
-    message = cut_middle((last.message or last.at).partition("\n")[0], _MOST_MESSAGE // 2)
-    if first.text != last.text:
-        message = f"{message} ({ended.link} {cut_middle(first.text, _MOST_MESSAGE // 3)})".lstrip()
-    return (last.name, message) if last.type else ("", message)
-
-
-def _without_exception(exit_code: int, lines: Sequence[LogLine]) -> tuple[str, str, bool]:
-    """Exception, message and whether that is an echo, of a rank that no exception of Python's ended."""
-    aborted = abort_reason(lines) if exit_code < 0 else None
-    if aborted is not None:
-        return aborted.type, aborted.message, is_lost_peer(aborted)
-    if exit_code < 0:
-        # Whatever it said before, a signal ended it.
-        return "", "", False
-    text = fatal_error(lines) or (lines[-1].text.strip() if lines else "")
-    said = headline_of(text)
-    is_echo = says_lost_peer("\n".join(line.text for line in lines[-LOG_LINES:]))
-    # What only looks like one: a log's level, a program's name.
-    is_exception = said.message and said.name[:1].isupper() and not said.name.isupper()
-    return (said.name, said.message, is_echo) if is_exception else ("", text, is_echo)
 
 
 def _with_signal(message: str, exit_code: int, lines: Sequence[LogLine]) -> str:
@@ -141,7 +129,41 @@ def agent_failure(exit_code: int, time: float, agent_log: str, path: str) -> Ran
 def lost_node(started: float, path: str) -> RankFailure:
     """A worker group that neither runs nor recorded its end."""
     message = "the node went down while the job ran, or the job never started; launch it again to resume"
-    return RankFailure(AGENT, AGENT, 0, started, "", message, (), path)
+    return RankFailure(AGENT, AGENT, 0, started, "", message, (), path, kind=LOST)
+
+
+def told_by_agent(failure: RankFailure) -> RankFailure:
+    """``failure`` of a rank that its agent ended, since another one had failed."""
+    return replace(failure, echo=ENDED_BY_AGENT, kind=TOLD)
+
+
+def told_by_others(failure: RankFailure) -> RankFailure:
+    """``failure`` of a rank that got SIGTERM from somebody else."""
+    message = f"{failure.message}; not by its agent: somebody, or what limits its session or unit, sent it"
+    return replace(failure, message=message, echo=TOLD_BY_OTHERS, kind=SIGNAL)
+
+
+def thread_failure(failure: RankFailure, log: str) -> RankFailure:
+    """``failure`` of a rank that was only told to end, as that of a thread of it that had died before: others may have
+    waited for what that thread did. Itself where none had.
+    """
+    lines = log_lines(log)
+    found = of_thread(lines)
+    if found is None or is_lost_peer(found.chain[0]):
+        return failure
+    end = by_exception(found, lines)
+    message = f"{end.message} (in a thread of it; the rank went on until it was told to end)"
+    shown = _shown(lines, found.headline)
+    return replace(
+        failure,
+        exception=end.exception,
+        message=message,
+        lines=shown,
+        echo=IN_THREAD,
+        kind=end.kind,
+        at=end.at,
+        row=end.row,
+    )
 
 
 def left_early(
@@ -154,7 +176,7 @@ def left_early(
     at = time.strftime(" at %H:%M:%S", time.localtime(failure.time)) if seen else ""
     after = "" if step is None else f" after step {step}"
     message = f"{others}ended with exit status 0{at}{after} while other ranks ran"
-    return replace(failure, exit_code=0, exception="", message=message, echo=LEFT)
+    return replace(failure, exit_code=0, exception="", message=message, echo=LEFT, kind=LEAVING, at="", row="")
 
 
 def _signal_name(number: int) -> str:
@@ -180,7 +202,9 @@ def _recorded(error_file: str) -> Uncaught | None:
     found = chain_of(str(about.get("py_callstack"))) if isinstance(about, dict) else None
     if found is None or found.chain[-1].name != raised.name:
         return Uncaught((raised,), FIRST_OF, 0)
-    return replace(found, chain=(*found.chain[:-1], replace(raised, at=found.chain[-1].at)))
+    return replace(
+        found, chain=(*found.chain[:-1], replace(raised, at=found.chain[-1].at, frame=found.chain[-1].frame))
+    )
 
 
 def first_failure(failures: Iterable[RankFailure]) -> RankFailure | None:

@@ -9,8 +9,11 @@ import errno
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Callable
 
 from .failure import SIGKILL, RankFailure
+from .failure_kinds import DISK, MEMORY
+from .kernel_log import kernel_log, what_took_the_memory
 from .reported_failure import CAUSE
 
 NO_MEMORY = "the kernel ended a process since the node has no memory left"
@@ -21,12 +24,17 @@ _FULL = {errno.ENOSPC: "no space left on", errno.EDQUOT: "the disk quota is used
 _WRITTEN_BYTES = 1 << 14
 
 
-def with_kernel_reason(failure: RankFailure, no_memory: bool, log_directory: str) -> RankFailure:
+def with_kernel_reason(
+    failure: RankFailure, no_memory: bool, log_directory: str, log: Callable[[], str] = kernel_log
+) -> RankFailure:
     """``failure`` with what the kernel did meanwhile. ``no_memory``: it ended a process for want of memory."""
     is_said = failure.echo != CAUSE or "space left" in failure.message
     places = () if is_said else (str(Path(failure.path).parent), log_directory)
     full = next(filter(None, map(full_disk, places)), "")
-    return replace(failure, message="; ".join(filter(None, (failure.message, NO_MEMORY * no_memory, full))))
+    took = what_took_the_memory(log()) if no_memory else ""
+    memory = f"{NO_MEMORY}{f': {took}' if took else ''}" if no_memory else ""
+    message = "; ".join(filter(None, (failure.message, memory, full)))
+    return replace(failure, message=message, kind=MEMORY if no_memory else DISK if full else failure.kind)
 
 
 def was_killed(failure: RankFailure) -> bool:

@@ -21,6 +21,16 @@ SIGNS = (
     "wait timeout after",
     "clients joined",
     "collective operation timeout",
+    "failed to pass monitoredbarrier",
+)
+# Of these, what a rank says whose patience with the others is over: they are there, and do not come.
+PATIENCE = (
+    "timed out waiting",
+    "wait timeout after",
+    "clients joined",
+    "collective operation timeout",
+    "failed to pass monitoredbarrier",
+    "application timeout caused pair closure",
 )
 # What a program raises about connections that it made itself: to a hub, to a bucket, to a worker of a data loader.
 _OWN_TYPES = ("BrokenPipeError", "ProtocolError", "ChunkedEncodingError", "TimeoutError", "ReadTimeout", "URLError")
@@ -35,6 +45,16 @@ def says_lost_peer(text: str) -> bool:
 
 def is_lost_peer(raised: Raised) -> bool:
     """Whether this exception says that another rank went away, and not a server that the program talked to."""
+    return not is_of_server(raised) and says_lost_peer(raised.message)
+
+
+def is_of_server(raised: Raised) -> bool:
+    """Whether this exception is about a connection that the program made itself."""
     name, module = raised.type.rpartition(".")[2], raised.type.partition(".")[0]
-    is_own = name in _OWN_TYPES or name.startswith("Connection") or module in _OWN_MODULES
-    return not is_own and says_lost_peer(raised.message)
+    return name in _OWN_TYPES or name.startswith("Connection") or module in _OWN_MODULES
+
+
+def has_waited(text: str) -> bool:
+    """Whether a collective wrote ``text`` since others did not come in time."""
+    lower = text.lower()
+    return any(sign in lower for sign in PATIENCE)

@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import re
-from typing import Sequence
+from typing import Match, Sequence
 
+from .error_table import beginning_at
+from .frames import FAULT, frame_text, is_users
 from .log_lines import LogLine
 from .tracebacks import FATAL, Raised
 
@@ -21,7 +23,6 @@ _SAID = re.compile(
     r"|Internal Error: Received signal"
 )
 _ASSERTION = re.compile(r"Assertion [`'].{0,1000}' failed\.$")
-_FRAME = re.compile(r'  File "(?P<file>[^"]{1,1000})", line (?P<line>\d{1,9}) in (?P<function>.{1,200})')
 # Of the thread that the signal came in; the stacks of others may stand before it.
 _CURRENT = "Current thread "
 
@@ -36,6 +37,9 @@ def abort_reason(lines: Sequence[LogLine]) -> Raised | None:
             return Raised(thrown["type"], what["message"].strip() if what else "")
         if _SAID.match(line.text) or _ASSERTION.search(line.text):
             said = Raised("", line.text.strip())
+        elif said is None:
+            known = beginning_at(line.text)
+            said = Raised("", known) if known else None
     return said
 
 
@@ -46,8 +50,22 @@ def fatal_error(lines: Sequence[LogLine]) -> str:
 
 def where_it_was(lines: Sequence[LogLine]) -> str:
     """The innermost Python function of the thread that the signal came in, by faulthandler's account; "": unknown."""
-    for number, line in enumerate(lines[:-1]):
-        if line.text.startswith(_CURRENT):
-            frame = _FRAME.fullmatch(lines[number + 1].text)
-            return f"{frame['function']} ({frame['file'].rpartition('/')[2]}, line {frame['line']})" if frame else ""
-    return ""
+    frames = _frames(lines)
+    frame = frames[0] if frames else None
+    return f"{frame['name']} ({frame['file'].rpartition('/')[2]}, line {frame['line']})" if frame else ""
+
+
+def where_in_users_code(lines: Sequence[LogLine]) -> str:
+    """The same of the user's own code."""
+    return next((frame_text(frame) for frame in _frames(lines) if is_users(frame["file"])), "")
+
+
+def _frames(lines: Sequence[LogLine]) -> list[Match[str]]:
+    begin = next((number for number, line in enumerate(lines) if line.text.startswith(_CURRENT)), len(lines))
+    found = []
+    for line in lines[begin + 1 :]:
+        frame = FAULT.fullmatch(line.text)
+        if frame is None:
+            break
+        found.append(frame)
+    return found

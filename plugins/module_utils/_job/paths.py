@@ -13,6 +13,9 @@ from typing import Any, Mapping
 from .._errors import GaudiError
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+# A job's unit has its name between these.
+UNIT_START, UNIT_END = "gaudi3-scale-job-", ".service"
+UNITS = f"{UNIT_START}*{UNIT_END}"
 STATE_DIRECTORY = "/var/lib/gaudi3_scale"
 LOG_DIRECTORY = "/var/log/gaudi3_scale"
 # Ansible's argument_spec of the options by which each module finds a job; see doc_fragments/job.py.
@@ -43,7 +46,7 @@ class JobPaths:
 
     @property
     def unit(self) -> str:
-        return f"gaudi3-scale-job-{self.name}.service"
+        return f"{UNIT_START}{self.name}{UNIT_END}"
 
     @property
     def unit_file(self) -> str:
@@ -126,6 +129,15 @@ class JobPaths:
         return f"{self.state_directory}/binding"
 
     @property
+    def container_process(self) -> str:
+        """The process number of what runs in the job's container here, where it runs in one."""
+        return f"{self.directory}/container.pid"
+
+    def images(self, user: str) -> str:
+        """The images that this account has unpacked, by their digests."""
+        return f"{self.state_directory}/images/{user}"
+
+    @property
     def agent_logs(self) -> str:
         """Root's: systemd opens what is in it as root."""
         return f"{self.log_directory}/agents/{self.name}"
@@ -188,6 +200,11 @@ class JobPaths:
 def paths_from(options: Mapping[str, Any]) -> JobPaths:
     """Where the job lives that a module's options name; GaudiError for a name that cannot be one."""
     return JobPaths(check_name(options["name"]), options["state_directory"], options["log_directory"])
+
+
+def job_of_unit(unit: str) -> str:
+    """The name of the job whose unit this is."""
+    return unit.removeprefix(UNIT_START).removesuffix(UNIT_END)
 
 
 def known_jobs(paths: JobPaths) -> list[str]:

@@ -16,14 +16,20 @@ from .._node.job_user import DEFAULT_USER, check_user
 from .._node.networks import parse_networks
 from .._node.option_forms import check_place
 from .allowed_networks import check_allowed
+from .binding.modules import VARIABLE
 from .binding.plan import NONE, NUMA, check_bind
+from .binding.topology import HPU
+from .container.jobs import check_container
+from .container.reference import parse_pinned
 from .description import (
     MPIRUN,
     SLURM,
     TORCHRUN,
+    Allotment,
     MpiOptions,
     SlurmOptions,
     SupervisionOptions,
+    allotment_from,
     check_engine,
     check_global_batch,
     check_mpi,
@@ -49,6 +55,8 @@ OWN_VARIABLES = (
     "GAUDI3_SCALE_PROGRESS_DIR",
     "GAUDI3_SCALE_GENERATION",
 )
+# The trainer that ships with the collection.
+BUILT_IN = ("-m", "gaudi3_scale.train")
 # Parts that descriptions did not have from the beginning.
 OPTIONAL = (
     "engine",
@@ -56,12 +64,17 @@ OPTIONAL = (
     "global_batch_size",
     "checkpoint_directory",
     "allowed_networks",
+    "image",
+    "mounts",
+    "modules",
     "slurm",
     "mpi",
     "supervision",
 )
-# The secret of one run is no part of what is asked for, and is shown to nobody.
-UNDESCRIBED = ("key", "new_key")
+# The secret of one run is no part of what is asked for, and is shown to nobody; nor is what was chosen for it.
+UNDESCRIBED = ("key", "new_key", "allotted")
+# Where nobody has said a port, and another job has this one, the next free one is taken.
+DEFAULT_PORT = 29500
 
 
 @dataclass(frozen=True)
@@ -71,7 +84,11 @@ class Job:
     ``command`` is what each rank runs: a script or ``-m`` and a module, then its arguments. ``engine`` is what starts
     the ranks. ``bind`` says to which cores each rank is bound (``binding.plan``). ``global_batch_size`` 0: not told.
     ``working_directory`` and ``checkpoint_directory`` "": the job's own directory.
-    ``allowed_networks``: with whom its unit may speak, as ``networks.parse_networks`` gives them; none: with everybody.
+    ``image`` is that of the container in which the ranks run, with its digest; "": they run on the node itself. Of the
+    node the container sees what the job needs anyway, and ``mounts`` (``container.mounts``).
+    ``modules``: the cards that each node gives it, where somebody has named them; ``allotted``: what was chosen for its
+    run. ``allowed_networks``: with whom its unit may speak, as ``networks.parse_networks`` gives them; none: with
+    everybody.
     ``supervision`` None: torchrun alone runs the ranks.
     ``key`` is the secret of a run that another node has begun and that this one is to join; "": it begins one, with the
     secret ``new_key`` or, without that, one of its own.
@@ -96,11 +113,15 @@ class Job:
     global_batch_size: int = 0
     checkpoint_directory: str = ""
     allowed_networks: tuple[str, ...] = ()
+    image: str = ""
+    mounts: tuple[str, ...] = ()
+    modules: tuple[int, ...] = ()
     slurm: SlurmOptions = field(default_factory=SlurmOptions)
     mpi: MpiOptions = field(default_factory=MpiOptions)
     supervision: SupervisionOptions | None = None
     key: str = field(default="", repr=False)
     new_key: str = field(default="", repr=False)
+    allotted: Allotment = field(default_factory=Allotment)
 
     @property
     def spares(self) -> tuple[str, ...]:
@@ -133,6 +154,27 @@ class Job:
         return self.bind != NONE and not (self.engine == MPIRUN and self.mpi.cores_per_rank)
 
     @property
+    def part(self) -> tuple[int, ...]:
+        """The modules of its part of each node; none where it has whole nodes, or its environment says which."""
+        return self.modules or self.allotted.modules
+
+    @property
+    def port(self) -> int:
+        """Where its ranks meet in this run."""
+        return self.allotted.rendezvous_port or self.rendezvous_port
+
+    @property
+    def may_move(self) -> bool:
+        """Whether nobody has said at which ports it meets. Slurm's jobs say it when they begin."""
+        has_own = bool(self.supervision and self.supervision.control_port)
+        return self.rendezvous_port == DEFAULT_PORT and not has_own and self.engine != SLURM
+
+    @property
+    def shares_ports(self) -> bool:
+        """Whether Slurm may run others of ours on its nodes, and nobody has said at which port it meets."""
+        return self.engine == SLURM and bool(self.slurm.cpus_per_rank) and self.rendezvous_port == DEFAULT_PORT
+
+    @property
     def world_size(self) -> int:
         return len(self.hosts) * self.processes_per_node
 
@@ -146,6 +188,10 @@ def job_from(options: Mapping[str, Any]) -> Job:
     values["supervision"] = None if supervised is None else options_from(SupervisionOptions, supervised)
     environment = variables_from("environment", options["environment"])
     words = {name: tuple(options[name]) for name in ("hosts", "command", "environment_files")}
+    words["mounts"] = tuple(options.get("mounts") or ())
+    # In their order: local rank n takes the n-th, and on some boards HCCL fails with another one (_launch.card_groups).
+    words["modules"] = tuple(sorted(options.get("modules") or ()))
+    values["allotted"] = allotment_from(options.get("allotted"))
     words["allowed_networks"] = parse_networks("allowed_networks", options.get("allowed_networks") or ())
     return Job(**{**values, **words, "environment": environment})
 
@@ -160,6 +206,7 @@ def check(job: Job, cards: int | None) -> Job:
     check_bind(job.bind)
     _check_hosts(job)
     _check_processes(job, cards)
+    _check_modules(job)
     check_global_batch(job.global_batch_size, job.world_size)
     _check_command(job)
     _check_environment(job)
@@ -184,6 +231,17 @@ def check(job: Job, cards: int | None) -> Job:
         _check_supervision(job, job.supervision)
     of_nodes = (*job.mpi.addresses, *(job.supervision.addresses if job.supervision else ()))
     check_allowed(job.allowed_networks, job.engine, (job.rendezvous_address, *of_nodes))
+    if job.image:
+        parse_pinned(job.image)
+    check_container(
+        job.image,
+        job.mounts,
+        engine=job.engine,
+        nodes=job.slurm.nodes,
+        device=job.device,
+        user=job.user,
+        is_built_in=job.command[:2] == BUILT_IN,
+    )
     _check_secrets(job)
     return job
 
@@ -194,10 +252,14 @@ def _as_witness(job: Job) -> Job:
         job,
         environment={},
         environment_files=(),
+        image="",
+        mounts=(),
         working_directory="/",
         checkpoint_directory="",
         bind=NONE,
         device="cpu",
+        modules=(),
+        allotted=replace(job.allotted, modules=()),
     )
 
 
@@ -206,7 +268,7 @@ def _check_supervision(job: Job, options: SupervisionOptions) -> None:
         raise GaudiError(
             f"supervision is for engine {TORCHRUN}, and {job.engine} starts and ends ranks by itself; leave it out."
         )
-    check_supervision(options, job.hosts, job.processes_per_node, job.rendezvous_port, job.global_batch_size)
+    check_supervision(options, job.hosts, job.processes_per_node, job.port, job.global_batch_size)
 
 
 def _check_secrets(job: Job) -> None:
@@ -260,6 +322,29 @@ def _check_processes(job: Job, cards: int | None) -> None:
         )
 
 
+def _check_modules(job: Job) -> None:
+    """What is wrong with them whatever the node is."""
+    if not job.modules:
+        return
+    named = ", ".join(map(str, job.modules))
+    if job.device != HPU:
+        raise GaudiError(
+            f"modules names {named}, which are Gaudi cards, and the job's device is {job.device}; leave it empty."
+        )
+    if job.engine == SLURM:
+        raise GaudiError(f"modules names {named}, but with engine {SLURM} Slurm says which cards; leave it empty.")
+    twice = next((one for one in job.modules if job.modules.count(one) > 1), None)
+    if twice is not None:
+        raise GaudiError(f"modules names {twice} more than once; a card serves one process, so name each once.")
+    if len(job.modules) != job.processes_per_node:
+        raise GaudiError(
+            f"modules names {len(job.modules)} card(s) ({named}) and processes_per_node is {job.processes_per_node}; "
+            "give as many ranks as modules."
+        )
+    if VARIABLE in job.environment:
+        raise GaudiError(f"modules names {named}, and environment sets {VARIABLE} too; give one of them.")
+
+
 def _check_command(job: Job) -> None:
     if not job.command or not job.command[0]:
         raise GaudiError("command is empty; give a script's path, or -m and a module, and then the arguments.")
@@ -302,12 +387,14 @@ def job_environment(job: Job, paths: JobPaths, interface: str | None, recipes: s
     # Without these, gloo takes the interface of the host name's address, which Debian and Ubuntu put at 127.0.1.1,
     # and HCCL the first one it finds.
     named = {} if interface is None else {"GLOO_SOCKET_IFNAME": interface, "HCCL_SOCKET_IFNAME": interface}
+    part = {VARIABLE: ",".join(map(str, job.part))} if job.part else {}
     cache = {"PT_HPU_RECIPE_CACHE_CONFIG": recipes} if recipes else {}
     batch = {"GAUDI3_SCALE_GLOBAL_BATCH_SIZE": str(job.global_batch_size)} if job.global_batch_size else {}
     progress = {"GAUDI3_SCALE_PROGRESS_DIR": paths.progress} if job.supervision else {}
     return {
         **named,
         **cache,
+        **part,
         **job.environment,
         **batch,
         **progress,
@@ -315,6 +402,14 @@ def job_environment(job: Job, paths: JobPaths, interface: str | None, recipes: s
         "GAUDI3_SCALE_JOB_DIR": job.checkpoint_directory or paths.directory,
         "GAUDI3_SCALE_METRICS": paths.metrics,
     }
+
+
+def visible_modules(job: Job, settings: Mapping[str, str]) -> str:
+    """What ``HABANA_VISIBLE_MODULES`` says to the ranks, from the variables ``settings`` of the node's files and from
+    the job; "" where nobody says it.
+    """
+    own = ",".join(map(str, job.part)) or settings.get(VARIABLE) or ""
+    return job.environment.get(VARIABLE, own) or ""
 
 
 def describe(job: Job) -> dict[str, object]:

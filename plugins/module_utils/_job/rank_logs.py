@@ -14,9 +14,20 @@ from pathlib import Path
 from typing import BinaryIO, Collection, Container, Mapping, Sequence
 
 from .._node.regular_file import open_regular, read_end
-from .agent_table import AgentEntry, agent_entries, noticed_entry, signaled
-from .failure import SIGKILL, SIGTERM, RankFailure, first_failure, left_early, rank_failure
+from .agent_table import SIGTERM, AgentEntry, agent_entries, noticed_entry, signaled
+from .failure import (
+    SIGKILL,
+    RankFailure,
+    first_failure,
+    left_early,
+    rank_failure,
+    thread_failure,
+    told_by_agent,
+    told_by_others,
+)
+from .followers import with_others
 from .log_lines import HEADER, log_lines
+from .reported_failure import ENDED_BY_AGENT
 from .tracebacks import begins_before, uncaught
 
 TAIL_BYTES = 1 << 16
@@ -28,12 +39,30 @@ SEARCHED_BYTES = 1 << 24
 PIECE_BYTES = 1 << 20
 ABOUT_BYTES = 1 << 14
 MOST_LINKS = 4
+# What stands before the rank that torchrun calls the first, the last one of its table.
+TABLE_END = "Root Cause (first observed failure):"
 _LOCAL_RANK = re.compile(r"[0-9]{1,6}")
 
 
 def tail(path: str) -> str | None:
     """The end of a regular file as text, or None where there is none."""
     return read_end(path, TAIL_BYTES)
+
+
+def agent_words(path: str) -> str | None:
+    """The end of an agent's log, and before it the last part of its table: the traceback that stands in that may be
+    longer than any end that is read. None where there is no log.
+    """
+    text = tail(path)
+    if text is None or TABLE_END in text:
+        return text
+    with contextlib.suppress(OSError), open_regular(path) as stream:
+        end = max(0, os.fstat(stream.fileno()).st_size - TAIL_BYTES)
+        place = _last_before(stream, end, TABLE_END.encode())
+        if place is not None:
+            stream.seek(max(0, place - ABOUT_BYTES))
+            return stream.read(2 * ABOUT_BYTES).decode(errors="replace") + f"\n{text}"
+    return text
 
 
 def last_words(path: str) -> str:
@@ -117,17 +146,32 @@ def torchrun_failures(
     told to; None where nobody looked.
     """
     table = agent_entries(agent_log)
-    entries = table or list(filter(None, [noticed_entry(agent_log, first_rank, time.time())]))
+    told, noticed = signaled(agent_log), noticed_entry(agent_log, first_rank, time.time())
+    entries = table or list(filter(None, [noticed]))
     named = {entry.local_rank for entry in entries}
-    failures = [_failure(entry, attempt) for entry in entries]
+    failures = [_judged(_failure(entry, attempt), entry, told, noticed, attempt) for entry in entries]
     if gone is not None:
         unnamed = {local: one for local, one in gone.items() if local not in named}
         found = [_of_exit(attempt, first_rank + local, local, one, bool(table)) for local, one in unnamed.items()]
         failures += filter(None, found)
     elif table:
-        failures += _left(table, signaled(agent_log), attempt)
+        failures += _left(table, told, attempt)
     cause = first_failure(failures)
-    return sorted(failures, key=lambda failure: failure is not cause)
+    ordered = sorted(failures, key=lambda failure: failure is not cause)
+    return [with_others(ordered[0], ordered[1:]), *ordered[1:]] if ordered else []
+
+
+def _judged(
+    failure: RankFailure, entry: AgentEntry, told: Container[int], noticed: AgentEntry | None, attempt: str
+) -> RankFailure:
+    """``failure`` by what its agent did: whom it has told to end was there when the first had failed."""
+    if entry.pid in told and entry.exit_code == SIGKILL and not failure.exception:
+        failure = told_by_agent(failure)
+    elif failure.echo == ENDED_BY_AGENT and _is(noticed, entry) and entry.pid not in told:
+        failure = told_by_others(failure)
+    if failure.echo != ENDED_BY_AGENT:
+        return failure
+    return thread_failure(failure, tail(f"{attempt}/{entry.local_rank}/stderr.log") or "")
 
 
 def _of_exit(attempt: str, rank: int, local_rank: int, one: Exit, is_complete: bool) -> RankFailure | None:
@@ -139,6 +183,10 @@ def _of_exit(attempt: str, rank: int, local_rank: int, one: Exit, is_complete: b
     return None
 
 
+def _is(noticed: AgentEntry | None, entry: AgentEntry) -> bool:
+    return noticed is not None and (noticed.local_rank, noticed.pid) == (entry.local_rank, entry.pid)
+
+
 def _failure(entry: AgentEntry, attempt: str) -> RankFailure:
     directory = f"{attempt}/{entry.local_rank}"
     path = _written(directory)
@@ -146,7 +194,16 @@ def _failure(entry: AgentEntry, attempt: str) -> RankFailure:
     error_file = read_end(f"{directory}/error.json", LARGEST_ERROR) if entry.wrote_error else None
     # Of a rank that was ended, and has no exception at its end, nothing is looked for far before it.
     said = (tail(path) or "") if entry.exit_code in (SIGTERM, SIGKILL) else last_words(path)
-    return rank_failure(entry, error_file, said, path)
+    failure = rank_failure(entry, error_file, said, path)
+    # Some print their exception where their output goes.
+    return failure if failure.exception or entry.exit_code != 1 else _of_output(failure, entry, directory)
+
+
+def _of_output(failure: RankFailure, entry: AgentEntry, directory: str) -> RankFailure:
+    path = f"{directory}/stdout.log"
+    said = last_words(path)
+    found = uncaught(log_lines(said), entry.exit_code) if said else None
+    return failure if found is None else rank_failure(entry, None, said, path)
 
 
 def _written(directory: str) -> str:

@@ -10,16 +10,16 @@ shapes are those of CPython 3.9 to 3.14 (traceback.py, threading.py, Lib/multipr
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Sequence
+from dataclasses import dataclass, replace
+from typing import Match, Sequence
 
+from .frames import BOXED, FRAME, innermost
 from .log_lines import HEADER, LogLine, log_lines
 
 _GROUP = "Exception Group "
 # Of a data loader's worker: the message of the exception above it has the worker's own traceback.
 _CARRIED = "Original "
 _RICH_BEGIN, _RICH_SIDE, _RICH_END = "╭", "│", "╰"
-_FRAME = re.compile(r' *(?:> )?File "(?P<file>[^"]*)", line (?P<line>\d{1,9})(?P<function>, in )?')
 _HEADLINE = re.compile(r"(?P<type>[A-Za-z_][\w.<>]*)(?P<colon>:(?: (?P<message>.*))?)?")
 _SYNTAX = ("SyntaxError:", "IndentationError:", "TabError:")
 # A member of an exception group stands behind such a margin.
@@ -33,6 +33,7 @@ _LINKS = {
 }
 # Before a traceback that ended no program: at the interpreter's own end, and in a thread, a child process or a task.
 _AT_EXIT = re.compile(r"Exception ignored |Error in atexit|--- Logging error ---")
+_IN_THREAD = re.compile(r"Exception in thread ")
 _ELSEWHERE = re.compile(r"Exception in (?:thread|callback) |Process \S{1,100}:$|future: <")
 # torch.multiprocessing.spawn puts the traceback of its child into the message of its own exception.
 _OF_CHILD = re.compile(r"-- Process \d{1,9} terminated with the following error:")
@@ -52,12 +53,13 @@ _MOST_BETWEEN = 5
 
 @dataclass(frozen=True)
 class Raised:
-    """An exception as it was printed: its type with the module, the first line of its message, and where it was raised
-    (file, line and code; "" where that is not known)."""
+    """An exception as it was printed: its type with the module, the first line of its message, where it was raised
+    (file, line and code) and through which frame of the user's own code; "" where that is not known."""
 
     type: str
     message: str
     at: str = ""
+    frame: str = ""
 
     @property
     def name(self) -> str:
@@ -114,6 +116,12 @@ def uncaught(lines: Sequence[LogLine], exit_code: int | None) -> Uncaught | None
     return _as_uncaught(last[0], lines)
 
 
+def of_thread(lines: Sequence[LogLine]) -> Uncaught | None:
+    """The last exception that ended a thread of a program, and not the program; None where none did."""
+    chains = [chain for chain in _chains(_blocks(lines), lines) if _stands_below(_IN_THREAD, chain, lines)]
+    return _as_uncaught(chains[-1], lines) if chains else None
+
+
 def chain_of(callstack: str) -> Uncaught | None:
     """The exception of a text that is a traceback and nothing else."""
     lines = log_lines(callstack)
@@ -138,7 +146,8 @@ def _is_its_end(chain: Sequence[_Block], lines: Sequence[LogLine], exit_code: in
         return said == 0
     if exit_code == 2 and after and _USAGE.match(after[-1].text):
         return False
-    return said <= _FAREWELL
+    # The message of one that ends with a colon is what follows it, be it long.
+    return said <= _FAREWELL or (exit_code == 1 and lines[chain[-1].headline].text.endswith(":"))
 
 
 def _as_uncaught(chain: Sequence[_Block], lines: Sequence[LogLine]) -> Uncaught:
@@ -214,7 +223,7 @@ def _block(lines: Sequence[LogLine], begin: int) -> _Block | None:
             return _framed(lines, begin, "", is_carried=is_carried)
     if _MEMBER.fullmatch(text):
         return _unraised(lines, begin + 1)
-    frame = _FRAME.match(text)
+    frame = FRAME.match(text)
     if frame and not frame["function"] and frame.end() == len(text):
         # Of a program that is no Python, nothing ran that could be traced back.
         block = _framed(lines, begin, "")
@@ -235,10 +244,12 @@ def _framed(
     """The traceback whose frames are indented behind ``margin``; None where it is none. Its headline is behind the last
     line where it is not there to its end.
     """
-    number, at = begin + (0 if _FRAME.match(lines[begin].text) else 1), ""
+    number, at = begin + (0 if FRAME.match(lines[begin].text) else 1), ""
+    frames: list[Match[str]] = []
     while number < len(lines) and (_is_of_frame(lines[number].text, margin)):
-        frame = _FRAME.match(lines[number].text, len(margin))
+        frame = FRAME.match(lines[number].text, len(margin))
         if frame:
+            frames.append(frame)
             code = lines[number + 1].text[len(margin) :].strip() if number + 1 < len(lines) else ""
             at = f"{frame['file'].rpartition('/')[2]}, line {frame['line']}: {code}"
         number += 1
@@ -246,7 +257,7 @@ def _framed(
         return None
     raised = _raised(lines, number, margin) if number < len(lines) else Raised("", "")
     return _Block(
-        Raised(raised.type, raised.message, at if raised.type else ""),
+        Raised(raised.type, raised.message, at if raised.type else "", innermost(frames)),
         begin,
         number,
         is_group,
@@ -278,7 +289,8 @@ def _boxed(lines: Sequence[LogLine], begin: int) -> _Block | None:
         number += 1
     if number + 1 >= len(lines) or not lines[number].text.startswith(_RICH_END):
         return None
-    return _Block(_raised(lines, number + 1, ""), begin, number + 1)
+    frame = innermost(filter(None, (BOXED.match(line.text) for line in lines[begin + 1 : number])))
+    return _Block(replace(_raised(lines, number + 1, ""), frame=frame), begin, number + 1)
 
 
 def _raised(lines: Sequence[LogLine], number: int, margin: str) -> Raised:

@@ -20,7 +20,7 @@ from .._node.systemd_units import enable, reload_units
 from .control_slurm import start_slurm
 from .directories import let_read, make_control, make_directories, put_away_logs
 from .launch import Launch
-from .node_programs import RANK, install
+from .node_programs import ENTER, RANK, install
 from .stop import not_at_boot, stop
 from .votes import begin_votes
 
@@ -33,6 +33,8 @@ def begin(launch: Launch, changes: Sequence[FileChange], run: Run) -> str:
     owner = account(job.user)
     if job.is_bound:
         install(paths.rank_programs, RANK)
+    if launch.site.entry:
+        install(paths.rank_programs, ENTER)
     if before.state == RUNNING:
         stop(paths, run, check_mode=False, slurm_user=job.user if described.get("engine") == SLURM else "")
     put_away_logs(paths, owner)
@@ -51,9 +53,21 @@ def begin(launch: Launch, changes: Sequence[FileChange], run: Run) -> str:
     if name:
         begin_votes(job, paths, name, before)
     of_the_run = {"launch": name, "library": launch.library} if name else {}
-    binding = [rank.as_dict() for rank in launch.site.binding.ranks]
-    _start_unit(paths, {**of_the_run, "binding": binding}, run, at_boot=job.supervision is not None)
+    _start_unit(paths, {**of_the_run, **_taken(launch)}, run, at_boot=job.supervision is not None)
     return name
+
+
+def _taken(launch: Launch) -> dict[str, object]:
+    """What this run has of the node: another launch leaves it alone, and the next one of the job takes it again."""
+    job, site = launch.job, launch.site
+    return {
+        "binding": [rank.as_dict() for rank in site.binding.ranks],
+        "modules": list(site.part.modules),
+        "node_cards": len(site.part.cards.modules) if site.part.cards else 0,
+        "port": job.port,
+        "stands_by": job.node_rank is None,
+        "allotted": job.allotted.as_dict(),
+    }
 
 
 def _start_unit(paths: JobPaths, begun: Mapping[str, object], run: Run, *, at_boot: bool) -> None:

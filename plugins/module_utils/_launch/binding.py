@@ -14,6 +14,7 @@ from .._job.binding.node import read_bindings, service_cpus
 from .._job.binding.plan import CORES, RankBinding
 from .._job.binding.rank import ALWAYS, NEVER, THREADS
 from .._job.binding.topology import VISIBLE
+from .._job.container.enter import PYTHON
 from .._job.description import ANY, SLURM
 from .._job.paths import JobPaths
 from .._job.plan import Job
@@ -50,7 +51,8 @@ def binding_of(job: Job, paths: JobPaths, setting: Setting, kernel_root: str) ->
     program = program_path(paths.rank_programs, RANK)
     # Where Slurm gives a job some processors of a node, it has chosen them, and the ranks share out what they got.
     bind = CORES if job.engine == SLURM and job.slurm.cpus_per_rank else job.bind
-    launcher = Launcher(f"{job.venv}/bin/python", program, bind, job.device, kernel_root)
+    python = PYTHON if job.image else f"{job.venv}/bin/python"
+    launcher = Launcher(python, program, bind, job.device, kernel_root)
     sets_threads = job.environment.get(THREADS, setting(THREADS)) is None
     try:
         return Binding(launcher, ranks_bound_now(job, setting, kernel_root), sets_threads)
@@ -65,5 +67,6 @@ def ranks_bound_now(job: Job, setting: Setting, kernel_root: str) -> tuple[RankB
     if is_open or not job.is_bound:
         return ()
     name = VISIBLE.get(job.device, "")
-    visible = {name: job.environment.get(name, setting(name)) or ""}
+    part = ",".join(map(str, job.part)) or setting(name)
+    visible = {name: job.environment.get(name, part) or ""}
     return read_bindings(job.bind, job.device, job.processes_per_node, visible, job.host, service_cpus(), kernel_root)

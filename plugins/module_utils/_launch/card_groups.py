@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from .._cards.accel_sysfs import PciCard, pci_cards
-from .._cards.hardware import Board, board_of
+from .._cards.accel_sysfs import pci_cards
+from .._cards.hardware import Board
+from .._cards.part import grouped_board
 from .._errors import GaudiError
 from .._fabric.sysfs import HostNic, host_nics
 from .._job.binding.topology import HPU, VISIBLE
-from .._job.plan import Job
+from .._job.plan import Job, visible_modules
 
 MODULES = VISIBLE[HPU]
 
@@ -31,15 +32,9 @@ def group_remarks(job: Job, settings: Mapping[str, str], kernel_root: str = "/")
     board = grouped_board(pci_cards(kernel_root)) if job.device == HPU and not job.is_witness else None
     if board is None or job.processes_per_node <= board.group:
         return []
-    modules = job.environment.get(MODULES) or settings.get(MODULES, "")
+    modules = visible_modules(job, settings)
     refuse_order(modules, board, job.processes_per_node, job.host)
     return [remark(board, job.processes_per_node, host_nics(kernel_root))]
-
-
-def grouped_board(cards: Sequence[PciCard]) -> Board | None:
-    """The board of the cards where it joins some of them, and they have no ports of their own to the others."""
-    boards = [board for card in cards if (board := board_of(card.pci_id))]
-    return next((board for board in boards if board.group < len(cards) and not board.external_ports), None)
 
 
 def refuse_order(modules: str, board: Board, ranks: int, host: str) -> None:

@@ -25,7 +25,7 @@ from typing import Callable, Iterable
 
 from .._job.paths import JobPaths
 from .._job.plan import Job
-from .._node.unit_hardening import FOREIGN_PROGRAM, address_lines, device_lines
+from .._node.unit_hardening import CONTAINER_ENGINE, FOREIGN_PROGRAM, address_lines, device_lines
 from .._node.unit_words import quoted
 
 # Root's own job works on files of others as root does; no other one has any capability.
@@ -41,7 +41,7 @@ def confined(job: Job, paths: JobPaths, word: Callable[[str], str] = quoted) -> 
     """
     own = (paths.directory, paths.logs, *filter(None, [job.checkpoint_directory]))
     return [
-        *FOREIGN_PROGRAM,
+        *(CONTAINER_ENGINE if job.image else FOREIGN_PROGRAM),
         *device_lines(job.device),
         f"CapabilityBoundingSet={ROOTS if job.user == 'root' else ''}",
         # They may lie below a system's directory where an option says so.

@@ -18,8 +18,10 @@ from .._job.plan import Job, describe
 from .._job.supervision import launch_of
 from .._node.commands import Run
 from .._node.kernel_tree import kernel_tree
+from .binding import binding_of
 from .control_slurm import find_worker_group
 from .node_site import look_up_site
+from .part import WHOLE, Part, allotted, as_begun, is_alone, part_of, refuse_taken_since
 from .plan import NodePlan, Site, plan_launch, shown
 
 KEEP = "keep"
@@ -77,8 +79,11 @@ class Launch:
         return self.site.library.version if self.site.library else ""
 
 
-def inspect(job: Job, paths: JobPaths, run: Run, options: StartOptions) -> Launch:
-    """Look at the node once, and decide; raises GaudiError when a different job of this name runs."""
+def inspect(job: Job, paths: JobPaths, run: Run, options: StartOptions, *, may_choose: bool) -> Launch:
+    """Look at the node once, and decide; raises GaudiError when a different job of this name runs.
+
+    ``may_choose``: which cards the job takes here is for this node to choose, where nobody has said it.
+    """
     try:
         worker_group = find_worker_group(job, paths, run)
     except GaudiError:
@@ -88,7 +93,40 @@ def inspect(job: Job, paths: JobPaths, run: Run, options: StartOptions) -> Launc
         worker_group = WorkerGroup(ABSENT)
     action = decide(job, worker_group, options)
     key = job.key or job.new_key or secrets.token_hex(KEY_BYTES) if job.supervision else job.key
-    return Launch(job, paths, worker_group, action, look_up_site(job, paths, run, options.kernel_root), key)
+    job = as_begun(job, worker_group, is_kept=action == KEEP)
+    launch = Launch(job, paths, worker_group, action, look_up_site(job, paths, run, options.kernel_root), key)
+    if action == KEEP:
+        return replace(launch, site=replace(launch.site, part=replace(WHOLE, modules=worker_group.modules)))
+    part = part_of(job, paths, launch.site.settings, worker_group, run, options.kernel_root)
+    return _with_part(launch, part, may_choose=may_choose)
+
+
+def _with_part(launch: Launch, part: Part, *, may_choose: bool) -> Launch:
+    """The launch with these cards, to which its ranks are bound."""
+    before, site = launch.job, launch.site
+    job = allotted(before, part, may_choose=may_choose)
+    binding, lacks = site.binding, [one for one in site.lacks if one is not site.part.refusal]
+    if job.part != before.part:
+        binding = binding_of(job, launch.paths, site.settings.get, site.kernel_root)
+        lacks = [one for one in lacks if one is not site.binding.refusal]
+        lacks += [binding.refusal] if binding.refusal else []
+    lacks += [part.refusal] if part.refusal else []
+    return replace(launch, job=job, site=replace(site, binding=binding, lacks=tuple(lacks), part=part))
+
+
+def settled(launch: Launch, run: Run) -> Launch:
+    """The launch with the cards and ports as they are free now, while the lock of the node's choice is held.
+
+    Raises GaudiError where others have taken them since. A node alone chooses anew.
+    """
+    job, paths, settings = launch.job, launch.paths, launch.site.settings
+    root = launch.site.kernel_root
+    part = part_of(job, paths, settings, launch.worker_group, run, root)
+    if part.refusal and part.is_open and is_alone(job):
+        anew = replace(job, allotted=replace(job.allotted, modules=()))
+        part = part_of(anew, paths, settings, launch.worker_group, run, root)
+    refuse_taken_since(job, part, paths, run)
+    return _with_part(launch, part, may_choose=part.is_open)
 
 
 def decided_again(launch: Launch, run: Run, options: StartOptions) -> Launch:

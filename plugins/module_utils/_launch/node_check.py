@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from .._cards.device_access import check_device_access
 from .._cards.health import unfit_reason
 from .._errors import GaudiError
-from .._job.binding.modules import VARIABLE, Share, check_share
+from .._job.binding.modules import Share, check_share
 from .._job.binding.topology import HPU
 from .._job.description import MPIRUN, SLURM
 from .._job.engines.mpirun import version_of
@@ -20,7 +20,7 @@ from .._job.engines.mpirun_reach import check_reach
 from .._job.engines.slurm_jobs import check_slurm_there
 from .._job.network import port_is_free
 from .._job.paths import JobPaths
-from .._job.plan import Job, starts_in
+from .._job.plan import Job, starts_in, visible_modules
 from .._job.port_holder import holder_of
 from .._job.program_imports import PYTHONPATH, RUN, Looked, check_found
 from .._job.supervision import control_port_of
@@ -30,8 +30,10 @@ from .._node.job_user import account, check_left_to, run_as_user
 from .._node.unit_words import unexpanded
 from .card_groups import group_remarks
 from .confinement import confined
+from .image_check import check_image
 from .library import check_library
 from .node_data import check_data
+from .part import port_taken_by
 from .plan import Site
 
 # The role's variable that has the job's own variables.
@@ -43,17 +45,19 @@ WRITE = 'made=$(mktemp "$1.XXXXXX") && echo > "$made" && rm "$made"'
 WRITE_SECONDS, VERSION_SECONDS = 60.0, 30.0
 
 
-def check_node(job: Job, paths: JobPaths, run: Run, site: Site, *, running: bool) -> None:
+def check_node(job: Job, paths: JobPaths, run: Run, site: Site, *, running: bool, is_open: bool = False) -> list[str]:
     """Raises GaudiError where this node lacks what the worker group needs; ``running``: the job holds its port already.
-    ``site`` is what was looked up for it.
+    ``site`` is what was looked up for it. ``is_open``: which of the usual ports it takes is still to be chosen. Returns
+    remarks on what is there, a sentence each.
     """
+    remarks: list[str] = []
     if not job.is_witness:
         _check_what_ranks_start_with(job, paths, site.settings)
     account(job.user)
     if site.library:
         check_library(site.library)
     if not job.is_witness:
-        check_imports(job, paths, run, site.settings)
+        remarks = _check_program(job, paths, run, site)
         check_data(job, paths, run)
         check_writable(job, paths, run)
         # Logs are put away where something is started, and go on where that is done from elsewhere.
@@ -61,27 +65,36 @@ def check_node(job: Job, paths: JobPaths, run: Run, site: Site, *, running: bool
             check_given(place, account(job.user))
         if not job.checkpoint_directory:
             check_left_to(job.user, f"{paths.directory}/checkpoints")
-    _check_ports(job, running)
+    _check_ports(job, running, is_open and bool(job.may_move and port_taken_by(job, paths, run)))
     if not job.is_witness:
-        check_cards(job, run, site.kernel_root, site.settings)
+        _check_part(job, run, site)
     for refusal in site.lacks:
         raise refusal
     if job.engine == SLURM and job.host in job.starting_hosts:
         check_slurm_there(job.host, job.slurm.partition, run)
     if job.engine == MPIRUN and job.host in job.starting_hosts:
         check_reach(job, run)
+    return remarks
+
+
+def _check_program(job: Job, paths: JobPaths, run: Run, site: Site) -> list[str]:
+    if site.entry:
+        return check_image(job, paths, run, site.entry)
+    check_imports(job, paths, run, site.settings)
+    return []
 
 
 def _check_what_ranks_start_with(job: Job, paths: JobPaths, settings: Mapping[str, str]) -> None:
     # A venv that was moved, or whose interpreter was removed, still has its torchrun.
-    needed = ("python",) if job.engine == MPIRUN else ("torchrun", "python")
+    needed = ("python",) if job.engine == MPIRUN or job.image else ("torchrun", "python")
     for program in (f"{job.venv}/bin/{name}" for name in needed):
         if not os.access(program, os.X_OK):
             raise GaudiError(f"{program} cannot be executed; install the training stack first, or set its venv.")
     if job.working_directory and not Path(job.working_directory).is_dir():
         raise GaudiError(f"working_directory {job.working_directory} is not a directory on this node; create it there.")
     script = Path(starts_in(job, paths), job.command[0])
-    if job.command[0] != "-m" and not script.is_file():
+    # A container's may be in its image.
+    if job.command[0] != "-m" and not job.image and not script.is_file():
         remedy = "copy it to every node of the job"
         if not Path(job.command[0]).is_absolute() and not job.working_directory:
             remedy = "give its whole path, or the directory that it is in as working_directory"
@@ -98,7 +111,8 @@ def check_flags(job: Job, settings: Mapping[str, str]) -> None:
     ``settings`` are here and below the variables of the job's environment files.
     """
     named = next((path[1:] for path in job.environment_files if path.startswith("-")), "")
-    known = job.device != HPU or VENDORS in job.environment or VENDORS in settings
+    # An image of the vendor's has its own.
+    known = job.device != HPU or bool(job.image) or VENDORS in job.environment or VENDORS in settings
     if named and not known and not Path(named).is_file():
         raise GaudiError(
             f"{named} is missing, with the node's flags and the paths of the vendor's software ({VENDORS}), without "
@@ -107,30 +121,43 @@ def check_flags(job: Job, settings: Mapping[str, str]) -> None:
         )
 
 
-def check_cards(job: Job, run: Run, kernel_root: str, settings: Mapping[str, str]) -> None:
-    """Raises GaudiError where this node's cards are not all well, not the account's to open, or perhaps another's."""
+def _check_part(job: Job, run: Run, site: Site) -> None:
+    """Where a part cannot be had, it is said who has it, not that nobody has chosen; a whole node is to be well."""
+    part = site.part
+    if part.refusal and (part.is_open or job.part):
+        raise part.refusal
+    check_cards(job, run, site.kernel_root, site.settings, () if part.is_whole else part.modules)
+
+
+def check_cards(job: Job, run: Run, kernel_root: str, settings: Mapping[str, str], modules: Sequence[int] = ()) -> None:
+    """Raises GaudiError where this node's cards are not all well, not the account's to open, or perhaps another's.
+
+    ``modules`` are those of the job, whatever becomes of the others; none: all.
+    """
     if job.device != HPU:
         return
-    unfit = unfit_reason(job.device, job.processes_per_node, run, kernel_root)
+    unfit = unfit_reason(job.device, job.processes_per_node, run, kernel_root, modules)
     if unfit:
         raise GaudiError(f"{job.host} cannot take part: {unfit}")
     group_remarks(job, settings, kernel_root)
     check_device_access(job.user, job.device, kernel_root)
     # Slurm gives whole nodes, or says on each which cards it allots.
     if job.engine != SLURM:
-        visible = job.environment.get(VARIABLE, settings.get(VARIABLE)) or ""
-        check_share(Share(job.processes_per_node, job.host, visible), kernel_root)
+        check_share(Share(job.processes_per_node, job.host, visible_modules(job, settings)), kernel_root)
 
 
-def _check_ports(job: Job, running: bool) -> None:
-    """The ranks meet on the first node, but where there are supervisors any node that may have ranks may become it."""
-    if running:
+def _check_ports(job: Job, running: bool, is_moved: bool) -> None:
+    """The ranks meet on the first node, but where there are supervisors any node that may have ranks may become it.
+
+    ``is_moved``: another job of ours has the usual ones, and this one gets others.
+    """
+    if running or is_moved or job.shares_ports:
         return
     may_be_first = job.node_rank == 0 or (job.supervision and not job.is_witness)
-    if may_be_first and not port_is_free(job.rendezvous_port):
-        raise _taken("rendezvous_port", job.rendezvous_port)
+    if may_be_first and not port_is_free(job.port):
+        raise _taken("rendezvous_port", job.port)
     if job.supervision:
-        port = control_port_of(job.supervision, job.rendezvous_port)
+        port = control_port_of(job.supervision, job.port)
         if not port_is_free(port, datagrams=True):
             raise _taken("supervision.control_port", port, datagrams=True)
 

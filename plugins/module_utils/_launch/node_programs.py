@@ -12,13 +12,17 @@ import pkgutil
 import tempfile
 from pathlib import Path
 
+from .._containers import image_unpack
 from .._errors import GaudiError
 from .._job.binding import rank as binding_rank
+from .._job.container import enter
 from .program_archive import build
 
 CORE = __name__.rsplit(".", 2)[0]
-# Its path in the core.
-RANK = binding_rank.__name__[len(CORE) + 1 :].replace(".", "/")
+# Their paths in the core.
+RANK, ENTER, UNPACK = (
+    program.__name__[len(CORE) + 1 :].replace(".", "/") for program in (binding_rank, enter, image_unpack)
+)
 
 
 def program_path(directory: str, entry: str) -> str:

@@ -18,6 +18,7 @@ from .._job.plan import Job
 from .._node.commands import Run
 from .._releases.table import NEWEST
 from .binding import binding_of
+from .container import entry_of
 from .library import library_of
 from .node_check import open_mpi_version
 from .plan import Site
@@ -35,7 +36,7 @@ def look_up_site(job: Job, paths: JobPaths, run: Run, kernel_root: str) -> Site:
     cache = found.get(RECIPE_CACHE)
     settings = {name: setting.value for name, setting in found.items()}
     try:
-        address = address_towards(job.rendezvous_address, job.rendezvous_port)
+        address = address_towards(job.rendezvous_address, job.port)
     except GaudiError as refusal:
         address = ""
         lacks.append(refusal)
@@ -61,4 +62,5 @@ def look_up_site(job: Job, paths: JobPaths, run: Run, kernel_root: str) -> Site:
         recipe_setting=cache,
         settings=settings,
         lacks=tuple(lacks),
+        entry=entry_of(job, paths, kernel_root),
     )

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
-from typing import Mapping
+from typing import Mapping, Sequence
 
 from .._errors import GaudiError
 from .._job.binding.rank import THREADS
+from .._job.container.entry import Entry
 from .._job.description import MPIRUN, SLURM
 from .._job.engines.mpirun import host_file_text, mpirun_argv, mpirun_environment
 from .._job.engines.slurm import SlurmCards, sbatch_argv, script_text
@@ -23,6 +24,7 @@ from .._node.rendered_files import WantedFile
 from .._node.secret_words import HIDDEN, without_secrets
 from .binding import UNBOUND, Binding
 from .library import Library
+from .part import WHOLE, Part
 from .unit import environment_text, unit_text
 
 
@@ -35,6 +37,8 @@ class Site:
     ``slurm_gres`` is what Slurm's nodes call their cards; "" where they call them as is usual.
     ``environment_copies`` has what systemd reads instead of some of the job's environment files
     (``_job.environment_files``), ``settings`` the variables of them all.
+    ``entry`` enters the job's container; None where it has none.
+    ``part`` has the cards that its ranks take here.
     ``lacks`` has what a start is refused for; what is only shown goes without it.
     """
 
@@ -49,6 +53,8 @@ class Site:
     recipe_setting: Setting | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     lacks: tuple[GaudiError, ...] = ()
+    entry: Entry | None = None
+    part: Part = WHOLE
 
 
 @dataclass(frozen=True)
@@ -79,7 +85,7 @@ def plan_launch(job: Job, paths: JobPaths, site: Site) -> NodePlan:
 def _batch_launch(job: Job, paths: JobPaths, site: Site) -> NodePlan:
     environment = job_environment(job, paths, None, site.recipes)
     cards = SlurmCards(site.slurm_gres, site.kernel_root)
-    text = script_text(job, paths, environment, site.binding.launcher, cards)
+    text = script_text(job, paths, environment, site.binding.launcher, cards, site.entry)
     script = WantedFile(paths.batch_script, text, mode=0o640)
     files = (script, description_file(job, paths))
     return NodePlan(job.engine, sbatch_argv(paths.batch_script), environment, script.path, files)
@@ -89,6 +95,7 @@ def _unit_launch(job: Job, paths: JobPaths, site: Site) -> NodePlan:
     """``program`` is what the unit runs: ``argv``, or a supervisor that starts it."""
     further: list[WantedFile] = []
     launcher = site.binding.argv
+    entry = site.entry.argv(paths.container_process) if site.entry else ()
     if job.engine == MPIRUN:
         # Each node's ranks look for their own interface; mpirun carries the rest to them.
         environment = mpirun_environment(job, job_environment(job, paths, None, site.recipes))
@@ -100,10 +107,10 @@ def _unit_launch(job: Job, paths: JobPaths, site: Site) -> NodePlan:
         least = min((rank.cores for rank in site.binding.ranks), default=0)
         threads = {THREADS: str(least)} if site.binding.sets_threads and least else {}
         environment = {**threads, **own, NODE: job.host}
-        program = argv = () if job.node_rank is None else torchrun_argv(job, paths, launcher=launcher)
+        program = argv = () if job.node_rank is None else torchrun_argv(job, paths, launcher=launcher, entry=entry)
     if job.supervision and site.library:
         program = (*supervisor_command(site.library.venv), paths.supervision)
-        further = [WantedFile(paths.supervision, supervision_text(job, paths, site.kernel_root, launcher), mode=0o640)]
+        further = [WantedFile(paths.supervision, _supervised(job, paths, site, launcher, entry), mode=0o640)]
     # Where an account may change one, systemd gets the copy: None for one that may be missing, and is.
     read = [site.environment_copies.get(path, path) for path in job.environment_files]
     environment_files = [one if isinstance(one, str) else one.path for one in read if one is not None]
@@ -112,6 +119,11 @@ def _unit_launch(job: Job, paths: JobPaths, site: Site) -> NodePlan:
     variables = WantedFile(paths.environment, environment_text(environment), mode=0o600)
     files = (unit, variables, *filter(None, site.environment_copies.values()), *further, description_file(job, paths))
     return NodePlan(job.engine, argv, environment, unit.path, files)
+
+
+def _supervised(job: Job, paths: JobPaths, site: Site, launcher: Sequence[str], entry: Sequence[str]) -> str:
+    modules = () if site.part.is_whole else site.part.modules
+    return supervision_text(job, paths, site.kernel_root, launcher, modules, entry)
 
 
 def description_file(job: Job, paths: JobPaths) -> WantedFile:
@@ -133,4 +145,6 @@ def shown(job: Job, paths: JobPaths, site: Site) -> dict[str, object]:
         "file": plan.file,
         "text": without_secrets(plan.text),
         "binding": [rank.as_dict() for rank in site.binding.ranks],
+        "modules": list(site.part.modules),
+        "rendezvous_port": job.port,
     }

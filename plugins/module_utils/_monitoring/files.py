@@ -14,6 +14,7 @@ from .._node.listening import place_of
 from .._node.rendered_files import WantedFile
 from .._node.systemd_units import UNIT_DIRECTORY
 from .._node.unit_hardening import DISTRIBUTIONS_SERVICE
+from .._serving.instance import NAME as SERVING
 from .options import DIRECTORY, PRESENT, Options, Service, Webhook
 
 HEADING = "# Written by gaudi3.scale; changes made here are lost. Options: roles/gaudi_monitoring."
@@ -40,11 +41,13 @@ _WAIT = "5s"
 _MOST_ALERTS = 10
 # A node tells what it likes, and one that was taken over is not to take the others' alerts with it. Labels that a rule
 # gives would make two of its alerts one, at which Prometheus gives up the rule for all nodes; names with a colon are
-# those of rules, and the others are Prometheus' own. What is told as a job goes into commands that people are given.
+# those of rules, and the others are Prometheus' own. What is told as a job or a
+# serving goes into commands that people are given.
 _OWN_LABELS = "severity|gaudi_action|alertname|alertstate"
 _RELABELLED = [
     {"source_labels": ["__name__"], "regex": "up|ALERTS.*|scrape_.*|.*:.*", "action": "drop"},
     {"source_labels": ["training"], "regex": f"({NAME.pattern})?", "action": "keep"},
+    {"source_labels": ["serving"], "regex": f"({SERVING.pattern})?", "action": "keep"},
     {"regex": _OWN_LABELS, "action": "labeldrop"},
 ]
 # A node of 8 cards and 160 threads has some thousand series, of labels that are shorter than a line.

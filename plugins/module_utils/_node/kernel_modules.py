@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import re
+import stat
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterable, Mapping, Sequence
@@ -16,6 +18,8 @@ from .rendered_files import read_text
 
 # Every release since 1.0 has the module of this name, with the release in its MODULE_VERSION (habanalabs_drv.c).
 DRIVER_MODULE = "habanalabs"
+# A path of a card's device, wherever a container has it.
+_CARD = re.compile(r"/(?:accel|hl)(?:_controlD)?\d+$")
 
 
 def running_kernel(kernel_root: str = "/") -> str:
@@ -97,26 +101,52 @@ class Holder:
     unit: str
     devices: tuple[str, ...]
 
+    @property
+    def computes(self) -> bool:
+        """Whether it has a card itself, and not only the device through which one is managed, as many may."""
+        return any("control" not in name for name in self.devices)
+
     def __str__(self) -> str:
         where = f" in {self.unit}" if self.unit else ""
         return f"process {self.pid} ({self.command}){where}"
 
 
 def find_holders(kernel_root: str = "/", proc: str = "/proc") -> list[Holder]:
-    """The processes with an open file under ``<kernel_root>/dev/accel``.
+    """The processes with an open file under ``<kernel_root>/dev/accel``, by whatever name they have opened it.
 
     Processes are always those of the node's own ``proc``: ``kernel_root`` moves the devices, not who opens them.
     """
-    devices = f"{Path(kernel_root).resolve() / 'dev/accel'}/"
+    place = Path(kernel_root).resolve() / "dev/accel"
+    devices = _devices(place)
     found = []
     for directory in sorted(Path(proc).glob("[0-9]*"), key=lambda path: int(path.name)):
-        held = sorted(set(_open_files(directory / "fd", devices)))
+        held = sorted(set(_open_files(directory / "fd", f"{place}/", devices)))
         if held:
             found.append(_holder(directory, held))
     return found
 
 
-def _open_files(directory: Path, prefix: str) -> Iterable[str]:
+def _devices(place: Path) -> dict[tuple[int, ...], str]:
+    """The name of each device by its identity, but for one that several share, which tells none of them."""
+    try:
+        paths = list(place.iterdir())
+    except OSError:
+        return {}
+    identities = [(identity, path.name) for path in paths if (identity := _identity(path))]
+    shared = Counter(identity for identity, _name in identities)
+    return {identity: name for identity, name in identities if shared[identity] == 1}
+
+
+def _identity(path: Path) -> tuple[int, ...]:
+    """What a device is whatever it is called, as in a container; empty where it is gone."""
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return (found.st_rdev,) if stat.S_ISCHR(found.st_mode) else (found.st_dev, found.st_ino)
+
+
+def _open_files(directory: Path, prefix: str, devices: Mapping[tuple[int, ...], str]) -> Iterable[str]:
     try:
         links = list(directory.iterdir())
     except OSError:
@@ -128,6 +158,11 @@ def _open_files(directory: Path, prefix: str) -> Iterable[str]:
             continue
         if target.startswith(prefix):
             yield target[len(prefix) :]
+        elif target.startswith("/dev/") or _CARD.search(target):
+            # Nothing else is looked at: the server of a network's file may be gone.
+            name = devices.get(_identity(link))
+            if name is not None:
+                yield name
 
 
 def _holder(directory: Path, devices: list[str]) -> Holder:

@@ -32,3 +32,8 @@ def written(value: float, digits: int = 10) -> str:
     places = digits - 1 - math.floor(math.log10(abs(value)))
     text = f"{round(value, places):,.{max(0, places)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def short_bytes(size: float) -> str:
+    """61.2 GiB, 340 MiB."""
+    return f"{size / (1 << 30):.1f} GiB" if size >= 1 << 30 else f"{size / (1 << 20):.0f} MiB"

@@ -59,6 +59,17 @@ def has_processes(run: Run, unit: str) -> bool:
     return unit_properties(run, unit, "ActiveState").get("ActiveState") in ACTIVE
 
 
+def active_units(run: Run, pattern: str) -> set[str]:
+    """Those of the units that match which have processes, or are about to have some as at boot, by one question.
+
+    ``Job`` is the number of what systemd has still to do for a unit; there is none for one that stays as it is.
+    """
+    said = run(["systemctl", "show", pattern, "--property", "Id,ActiveState,Job"]).stdout
+    units = [dict(line.split("=", 1) for line in block.splitlines() if "=" in line) for block in said.split("\n\n")]
+    there = (unit for unit in units if unit.get("ActiveState") in ACTIVE or unit.get("Job", "0") not in ("", "0"))
+    return {unit["Id"] for unit in there if unit.get("Id")}
+
+
 def unit_properties(run: Run, unit: str, *names: str) -> dict[str, str]:
     """``systemctl show`` as a dictionary; it answers for a unit that does not exist, too."""
     done = run(["systemctl", "show", unit, "--property", ",".join(names)])

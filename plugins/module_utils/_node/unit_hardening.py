@@ -62,6 +62,16 @@ FOREIGN_PROGRAM = (
     *FOREIGN_CALLS,
     "DevicePolicy=closed",
 )
+# For the same in a container that its account starts: a user namespace in which it alone is, and mounts in that. Its
+# engine is to take no further ids by set-user-ID programs, which could not help it here.
+_NO_MOUNTS, _FEW_NAMESPACES = " @mount", "RestrictNamespaces=user mnt"
+CONTAINER_ENGINE = (
+    *(
+        _FEW_NAMESPACES if line.startswith("RestrictNamespaces=") else line.replace(_NO_MOUNTS, "")
+        for line in FOREIGN_PROGRAM
+    ),
+    "InaccessiblePaths=-/etc/subuid -/etc/subgid",
+)
 # Character devices by their names in /proc/devices, and what has no name of its own there.
 DEVICES = {
     "hpu": ("char-accel", "char-habanalabs", "char-infiniband*", "/dev/infiniband/rdma_cm"),

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .._cards.hardware import board_of
+from .._cards.hlml_interface import MOST_REPLACED_ROWS
 from .._cards.hpu_facts import HpuFacts
 from .._errors import GaudiError
 from .._releases.lookup import version_key
@@ -41,6 +42,7 @@ class Options:
     flags: str = "/etc/gaudi3_scale/environment"
     excluded: Mapping[str, Any] = field(default_factory=dict)
     reload_driver: bool = False
+    replaced_rows_limit: int = MOST_REPLACED_ROWS
 
 
 def plan(options: Options, facts: HpuFacts) -> dict[str, Any]:
@@ -60,6 +62,7 @@ def plan(options: Options, facts: HpuFacts) -> dict[str, Any]:
         "device": options.device,
         "venv": options.venv,
         "reload_driver": options.reload_driver,
+        "replaced_rows_limit": options.replaced_rows_limit,
         "generation": node.generation,
         "boards": list(node.boards),
         "tests": [{"test": HOST}, *_calls(options, node)],

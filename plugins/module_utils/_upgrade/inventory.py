@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from .._cards.accel_sysfs import accel_devices, loaded_modules, pci_cards
 from .._cards.hl_smi import parse_listing
+from .._cards.hlml import HlmlCard, ask_hlml
+from .._cards.hlml_fields import named
 from .._cards.hpu_facts import HpuFacts, SmiOutput, combine
 from .._cards.node_system import read_kernel, read_system
 from .._driver import dkms
@@ -29,6 +31,7 @@ _VENDOR_PACKAGES = "habanalabs*"
 _ABSENT = ("not-installed", "config-files")
 # A card in reset can hold hl-smi for as long as the driver's own time-out of 30 s.
 _HL_SMI_TIMEOUT_S = 60
+_THROTTLING = named("throttle_reasons", "throttled_by_power", "throttled_by_thermal")
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,8 @@ class NodeInventory:
     transaction left. ``built`` maps a kernel to the driver that DKMS installed for it, ``headers`` are the kernels of
     ``kernel`` and ``next_kernel`` that modules can be built for. ``spi``, ``fit`` and ``cpld`` go by PCI address.
     ``programs`` are those of ``_releases/program_versions.py``; ``holders`` tells who has a card open. ``fault`` is a
-    sentence about what could not be looked at.
+    sentence about what could not be looked at. ``throttled`` is what keeps a card's clock low now, and
+    ``throttled_ever`` what has since the driver was loaded, by HLML; None where it did not say.
     """
 
     generations: tuple[str, ...]
@@ -63,6 +67,8 @@ class NodeInventory:
     pytorch_release: str | None = None
     holders: tuple[str, ...] = ()
     fault: str = ""
+    throttled: tuple[str, ...] | None = None
+    throttled_ever: tuple[str, ...] | None = None
 
     @property
     def kernels(self) -> tuple[str, ...]:
@@ -77,6 +83,7 @@ def read(run: Run, kernel_root: str = "/", venv: str = "", root: str = "/") -> N
     following = boot_kernels.next_kernel(run, root)
     torch, plugin = _pytorch(venv)
     driver = kernel_modules.loaded_version(kernel_root)
+    throttled = _throttling(run, kernel_root)
     return NodeInventory(
         generations=hpu.generations,
         cards=hpu.count,
@@ -99,7 +106,27 @@ def read(run: Run, kernel_root: str = "/", venv: str = "", root: str = "/") -> N
         pytorch_release=plugin,
         holders=tuple(map(str, kernel_modules.find_holders(kernel_root))) if driver else (),
         fault=fault,
+        throttled=_reasons(card.throttled_by for card in throttled),
+        throttled_ever=_reasons(_counted(card) for card in throttled),
     )
+
+
+def _throttling(run: Run, kernel_root: str) -> tuple[HlmlCard, ...]:
+    devices = accel_devices(kernel_root)
+    if not devices:
+        return ()
+    return tuple(ask_hlml(run, [device.pci_address for device in devices], _THROTTLING).cards.values())
+
+
+def _counted(card: HlmlCard) -> tuple[str, ...] | None:
+    counters = card.throttle_counters
+    return tuple(name for name, count in counters.items() if count) if counters else None
+
+
+def _reasons(cards: Iterable[tuple[str, ...] | None]) -> tuple[str, ...] | None:
+    """Of all cards, each once; None where no card's are known."""
+    known = [reasons for reasons in cards if reasons is not None]
+    return tuple(sorted({one for reasons in known for one in reasons})) if known else None
 
 
 def _cards(run: Run, kernel_root: str) -> HpuFacts:
@@ -130,11 +157,14 @@ def _built(run: Run) -> dict[str, str]:
     return {entry.kernel: entry.version for entry in entries if entry.kernel}
 
 
+def distributions(venv: str) -> dict[str, str]:
+    """What pip has put into the environment: name to version."""
+    sites = Path(venv).glob("lib/python3*/site-packages") if venv else ()
+    return installed_distributions([entry.name for site in sites for entry in site.iterdir()])
+
+
 def _pytorch(venv: str) -> tuple[str | None, str | None]:
     """PyTorch's version in the environment, and the release of the vendor's plugin there (``1.23.0.695``)."""
-    if not venv:
-        return None, None
-    entries = [entry.name for site in Path(venv).glob("lib/python3*/site-packages") for entry in site.iterdir()]
-    found = installed_distributions(entries)
+    found = distributions(venv)
     plugin = found.get("habana-torch-plugin")
     return found.get("torch"), ".".join(plugin.split(".")[:3]) if plugin else None

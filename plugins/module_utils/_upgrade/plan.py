@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from datetime import date
 
 from .._releases.lookup import Release, release_part, version_key
+from .._releases.stack import Told, age_sentence, life_cycles_of, planned_stack
 from .._verify.compatibility import INCOMPATIBLE, NodeFacts, Verdict, judge
 from .._verify.fingerprint import fingerprint
 from .inventory import NodeInventory
@@ -43,10 +45,22 @@ class Change:
         return {"what": self.what, "from": self.before, "to": self.after}
 
 
-def upgrade_plan(options: PlanOptions, node: NodeInventory, release: Release) -> dict[str, object]:
+@dataclass(frozen=True)
+class Surroundings:
+    """What a plan tells of beside the node's own facts: today's date, who asks, and the venv's distributions."""
+
+    today: date
+    ansible_core: str = ""
+    libraries: Mapping[str, str] = field(default_factory=dict)
+
+
+def upgrade_plan(
+    options: PlanOptions, node: NodeInventory, release: Release, around: Surroundings
+) -> dict[str, object]:
     """The plan as a module returns it; the keys are always the same."""
     verdict = judge(_facts(node), release, options.allow_unsupported_os)
     facts = asdict(node)
+    told = _life_cycles(node, release, around)
     return {
         "facts": facts,
         "wanted": wanted(node, release),
@@ -55,8 +69,9 @@ def upgrade_plan(options: PlanOptions, node: NodeInventory, release: Release) ->
         "verdict": {
             "state": verdict.state,
             "reasons": list(verdict.reasons),
-            "remarks": [*_remarks(node, release), *verdict.remarks],
+            "remarks": [*_remarks(node, release), *verdict.remarks, *_life_remarks(told, around.today)],
         },
+        "life_cycles": [one.as_dict(around.today) for one in told],
         "fingerprint": fingerprint(facts),
     }
 
@@ -142,6 +157,16 @@ def _remarks(node: NodeInventory, release: Release) -> Iterable[str]:
             f"SPI firmware is {', '.join(reported)}; the vendor's recipe of release {release.version} flashes {target}."
             " An upgrade of the driver leaves it as it is."
         )
+
+
+def _life_cycles(node: NodeInventory, release: Release, around: Surroundings) -> list[Told]:
+    stack = planned_stack(release, node.os, node.kernels, node.generations)
+    stack = replace(stack, ansible_core=around.ansible_core, libraries=around.libraries)
+    return life_cycles_of(stack, around.today)
+
+
+def _life_remarks(told: Sequence[Told], today: date) -> list[str]:
+    return [*(one.sentence(today) for one in told if one.is_bad), *filter(None, [age_sentence(told, today)])]
 
 
 def _without_headers(node: NodeInventory) -> list[str]:

@@ -22,6 +22,7 @@ from pathlib import Path
 from .._errors import GaudiError
 from .._node.account_directory import acting_as, give, remove
 from .._node.commands import Run, last_line
+from .._node.instances import runtimes
 from .._node.job_user import account, run_as_user
 from .._node.json_file import read_json
 from .._node.lock import exclusive
@@ -193,10 +194,9 @@ def _as_account(options: ProgramOptions, argv: list[str], environment: dict[str,
 
 
 def _forget_old(directory: Path, state_directory: str) -> None:
-    """Environments that no description of a job names and that nobody has asked for in a month."""
-    named = {
-        str((read_json(str(one)) or {}).get("venv")) for one in Path(state_directory, "control").glob("*/job.json")
-    }
+    """Environments that no job and no instance names and that nobody has asked for in a month."""
+    of_jobs = Path(state_directory, "control").glob("*/job.json")
+    named = {str((read_json(str(one)) or {}).get("venv")) for one in of_jobs} | runtimes()
     for record in directory.glob("*.json"):
         with suppress(OSError):
             venv = str(record)[: -len(record.suffix)]

@@ -46,6 +46,15 @@ def equal_fields(facts: Mapping[str, Any]) -> dict[str, str]:
     return {name: value for name, value in {**single, **tables}.items() if value}
 
 
+def passing_fields(facts: Mapping[str, Any]) -> dict[str, str]:
+    """What should be equal, too, and yet comes and goes, so that it is in no hash."""
+    known = {
+        "clock reduced now for": facts.get("throttled"),
+        "clock reduced since the driver was loaded for": facts.get("throttled_ever"),
+    }
+    return {name: _listed(sorted(reasons)) or "nothing" for name, reasons in known.items() if reasons is not None}
+
+
 def fingerprint(facts: Mapping[str, Any]) -> str:
     """Twelve hexadecimal digits; equal for equal nodes, whatever order the facts came in."""
     text = json.dumps(equal_fields(facts), sort_keys=True)
@@ -65,7 +74,8 @@ class Difference:
 
 def differences(node: str, group: Mapping[str, Mapping[str, Any]]) -> list[Difference]:
     """How ``node`` differs from the majority of ``group`` (host to facts, the node among them), field by field."""
-    return field_differences(node, {host: equal_fields(facts) for host, facts in group.items()})
+    fields = {host: {**equal_fields(facts), **passing_fields(facts)} for host, facts in group.items()}
+    return field_differences(node, fields)
 
 
 def field_differences(node: str, fields: Mapping[str, Mapping[str, str]]) -> list[Difference]:

@@ -17,6 +17,7 @@ from .._cards.pcie import read_access_control, read_links
 from .._errors import GaudiError
 from .._fabric.chosen import chosen_network
 from .._host.hugepages import DROP_IN, SETTING
+from .._job.cards_in_use import Asker, claims
 from .._node import environment_file, restart_due
 from .._node.account_directory import account_of
 from .._node.account_unit import run_as
@@ -56,7 +57,7 @@ def measure(
 ) -> Measurement:
     """Read the node; without ``training`` torch is left out, and the clock without ``clock``."""
     patient = Patience(run)
-    facts = hpu_facts.gather(patient, kernel_root)
+    facts = hpu_facts.gather(patient, kernel_root, hlml=True)
     cards = [card.pci_address for card in facts.cards]
     return Measurement(
         facts,
@@ -68,6 +69,9 @@ def measure(
         slurm=read_slurm_memory(run),
         late=patient.late,
         restart=tuple(restart_due.due(state_beside(etc), kernel_root)),
+        of_jobs=frozenset(
+            module for claim in claims(Asker("", state_directory=state_beside(etc)), run) for module in claim.modules
+        ),
         network=chosen_network(run, kernel_root, root=str(Path(etc).parent)).provider,
     )
 

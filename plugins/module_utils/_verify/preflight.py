@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 
 from .._cards.hardware import generation_named
 from .._cards.hpu_facts import Card, HpuFacts
@@ -16,12 +17,12 @@ from .._errors import GaudiError
 from .._host.kernel.secure_boot import SecureBoot
 from .._host.kernel.secure_boot import advice as secure_boot_advice
 from .._node.check import Check
+from .._node.oldest_python import OLDEST_PYTHON_NAME
 from .._releases.lookup import RELEASES, Release, find_release, kernel_fits, release_part, version_key
+from .life_cycles import life_cycle_check
 
 # The vendor's binary packages exist for this architecture only.
 ARCHITECTURE = "x86_64"
-# The oldest Python that the modules of this collection run on.
-OLDEST_PYTHON = "3.9"
 
 
 @dataclass(frozen=True)
@@ -39,13 +40,21 @@ class Wanted:
 
 
 def preflight_checks(
-    facts: HpuFacts, disks: Sequence[Disk], wanted: Wanted, secure_boot: SecureBoot | None = None
+    facts: HpuFacts,
+    disks: Sequence[Disk],
+    wanted: Wanted,
+    secure_boot: SecureBoot | None = None,
+    today: date | None = None,
 ) -> list[Check]:
-    """Every check, failed or not. Checks that need the release's data are left out where the release is unknown."""
+    """Every check, failed or not. Checks that need the release's data are left out where the release is unknown.
+
+    Life cycles are judged as of ``today``, and left out without it.
+    """
     known, release_check = _release(wanted)
     checks = [release_check, _one_release(wanted), *_cards(facts, wanted)]
     if known is not None:
         checks += [_generation(facts, known), *_operating_system(facts, known, wanted)]
+        checks += [life_cycle_check(facts, known, today)] if today else []
     checks += [_architecture(facts), _systemd(facts), _python(facts), *_space(disks), _iommu(facts)]
     # What the driver layer mends is no reason to keep a node from it.
     checks += [replace(check, advice=True) for check in verbs_checks(facts)]
@@ -151,8 +160,8 @@ def _systemd(facts: HpuFacts) -> Check:
 def _python(facts: HpuFacts) -> Check:
     return Check(
         "Python",
-        version_key(facts.system.python) >= version_key(OLDEST_PYTHON),
-        f"{OLDEST_PYTHON} or newer",
+        version_key(facts.system.python) >= version_key(OLDEST_PYTHON_NAME),
+        f"{OLDEST_PYTHON_NAME} or newer",
         facts.system.python,
         "install a newer python3 and set ansible_python_interpreter to it",
     )

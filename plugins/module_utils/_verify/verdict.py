@@ -9,11 +9,14 @@ The list follows the vendor's checks after an installation (SW_Verification on d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from .._cards.accel_sysfs import HEALTHY_STATUS
 from .._cards.hardware import generation_named
-from .._cards.health import ASK_AS_ROOT, HEALTHY_STATUS, not_told
+from .._cards.health import ASK_AS_ROOT, not_told
+from .._cards.hlml import NOT_INSTALLED
+from .._cards.hlml_interface import MOST_REPLACED_ROWS
 from .._cards.hpu_facts import Card, HpuFacts, Links
 from .._cards.pcie import PcieLink, access_control_check, link_check
 from .._cards.verbs_checks import verbs_checks
@@ -41,7 +44,7 @@ class Measurement:
 
     ``bridges`` are those above the cards with their bits of ACS; ``clock`` and ``slurm`` None: not asked. ``late``:
     programs that had not ended after so many seconds. ``network`` is that between the nodes. ``restart`` are reasons
-    why the node has to be started again.
+    why the node has to be started again. ``of_jobs``: module ids of the cards that running jobs have.
     """
 
     facts: HpuFacts
@@ -54,6 +57,7 @@ class Measurement:
     late: Mapping[str, float] = field(default_factory=dict)
     network: str = ""
     restart: tuple[str, ...] = ()
+    of_jobs: frozenset[int] = frozenset()
 
     @property
     def left_mib(self) -> int | None:
@@ -67,7 +71,8 @@ class Limits:
     """What is judged. ``temperature_c`` None takes the generation's limit, ``firmware`` None wants equal cards.
 
     ``pcie_generation`` and ``pcie_lanes`` None are those of the cards. ``gaudi_direct``: cards and network cards talk
-    to each other. ``clock_offset_ms`` 0: the clock is not judged.
+    to each other. ``clock_offset_ms`` 0: the clock is not judged. ``replaced_rows``: most of a card's memory rows that
+    may have been replaced, 0 for any number; the default is what HLML can list of a card, since no limit is published.
     """
 
     cards: int
@@ -80,6 +85,7 @@ class Limits:
     pcie_lanes: int | None = None
     gaudi_direct: bool = False
     clock_offset_ms: int = 0
+    replaced_rows: int = MOST_REPLACED_ROWS
 
 
 def limits_of(options: Mapping[str, Any], network: str) -> Limits:
@@ -96,6 +102,7 @@ def limits_of(options: Mapping[str, Any], network: str) -> Limits:
         pcie_lanes=options["pcie_lanes"] or None,
         gaudi_direct=network in (*VERBS, EFA) if direct is None else direct,
         clock_offset_ms=options["clock_offset_ms"],
+        replaced_rows=options["replaced_rows_limit"],
     )
 
 
@@ -126,7 +133,7 @@ def verdict(measured: Measurement, release: Release, limits: Limits) -> list[Che
     checks = [_count(facts, limits), _modules(facts, release), _driver(facts, release)]
     # Without a driver nothing else about the cards can be known, and one reason says it better than nine.
     if not is_virgin(facts):
-        checks += _card_checks(facts, limits)
+        checks += _card_checks(facts, limits, measured.of_jobs)
         checks.append(link_check(facts, measured.links, limits.pcie_generation, limits.pcie_lanes))
     if limits.gaudi_direct:
         checks.append(access_control_check(measured.bridges))
@@ -144,13 +151,16 @@ def verdict(measured: Measurement, release: Release, limits: Limits) -> list[Che
     return [*known, _iommu(facts), _restart(measured.restart)]
 
 
-def _card_checks(facts: HpuFacts, limits: Limits) -> Iterable[Check]:
+def _card_checks(facts: HpuFacts, limits: Limits, of_jobs: frozenset[int]) -> Iterable[Check]:
     yield _status(facts)
     yield _firmware(facts, limits)
     yield _temperature(facts, limits)
-    yield _idle_memory(facts, limits)
+    yield _idle_memory(facts, limits, of_jobs)
     yield _ecc(facts)
     yield _rows(facts)
+    yield from _replaced_rows(facts, limits.replaced_rows)
+    yield from _throttling(facts)
+    yield from _witnesses(facts)
     yield _links(
         "internal links", facts.links.internal, facts, "reload the driver, then have the card or the board inspected"
     )
@@ -287,10 +297,14 @@ def _temperature(facts: HpuFacts, limits: Limits) -> Check:
     )
 
 
-def _idle_memory(facts: HpuFacts, limits: Limits) -> Check:
+def _idle_memory(facts: HpuFacts, limits: Limits, of_jobs: frozenset[int]) -> Check:
+    """What a job of ours has on its cards is its load, and no fault of theirs."""
+    idle = tuple(card for card in facts.cards if card.module_id not in of_jobs)
+    if facts.cards and not idle:
+        return Check("idle memory", True, "no card without a job in use", "all cards have jobs", "")
     return _every_card(
         "idle memory",
-        facts,
+        replace(facts, cards=idle),
         f"at most {limits.idle_memory_mib} MiB used while no job runs",
         lambda card: card.memory_used_mib,
         lambda used: used <= limits.idle_memory_mib,
@@ -318,6 +332,77 @@ def _rows(facts: HpuFacts) -> Check:
     found = f"pending at {', '.join(pending)}" if pending else "none pending"
     remedy = "reset the card so that it replaces the faulty memory row with a spare one"
     return Check("row replacement", not pending, "none pending", found, remedy)
+
+
+def _replaced_rows(facts: HpuFacts, most: int) -> Iterable[Check]:
+    """By HLML alone, so that where it did not say there is no check."""
+    replaced = {card.pci_address: card.rows_replaced for card in facts.cards}
+    known = {address: rows for address, rows in replaced.items() if rows is not None}
+    if not known or not most:
+        return
+    many = {address: str(rows) for address, rows in known.items() if rows > most}
+    yield Check(
+        "replaced rows",
+        not many,
+        f"at most {most} on each card",
+        _by_value(many, len(known)) if many else _span(list(known.values()), ""),
+        "have the card inspected: its memory wears out and spare rows run short; the limit is "
+        "gaudi_replaced_rows_limit",
+    )
+
+
+def _throttling(facts: HpuFacts) -> Iterable[Check]:
+    """Of an idle card nothing should; it is no reason against the node, since a hot minute can be over."""
+    known = {card.pci_address: card for card in facts.cards if card.throttled_by is not None}
+    if not known:
+        return
+    words = {address: _throttled(card) for address, card in known.items() if card.throttled_by}
+    yield Check(
+        "clock throttling",
+        not words,
+        "no card's clock reduced",
+        _by_value(words, len(known)) if words else "none reduced",
+        "for heat, check the air flow; for power, check the limit (cap_power.yml) and the power supply",
+        advice=True,
+    )
+
+
+def _throttled(card: Card) -> str:
+    reasons = card.throttled_by or ()
+    counted = ", ".join(f"{count:,}" for name, count in card.throttle_counters.items() if name in reasons)
+    return f"reduced for {' and '.join(reasons)}{f' (time counter {counted})' if counted else ''}"
+
+
+def _witnesses(facts: HpuFacts) -> Iterable[Check]:
+    """Where the sources disagree, and why HLML said nothing where it should have."""
+    name = "card readings"
+    reason = facts.hlml.reason
+    if reason and not reason.startswith(NOT_INSTALLED):
+        yield Check(name, False, "answers from HLML", reason, ASK_AS_ROOT, True, _unheard(reason))
+    found: dict[str, list[str]] = {}
+    for card in facts.cards:
+        for one in card.disagreements:
+            found.setdefault(str(one), []).append(card.pci_address)
+    if facts.hlml.version is None and not found:
+        return
+    remedy = (
+        "the verdict uses the kernel's value, or else the one that hl-smi reports; if no reason is given, install "
+        "driver, library and hl-smi of one release (playbook driver.yml)"
+    )
+    words = "; ".join(f"{word} at {', '.join(addresses)}" for word, addresses in found.items())
+    yield Check(
+        name,
+        not found,
+        "the kernel, hl-smi and HLML agree about each card",
+        words or "they agree",
+        remedy,
+        advice=True,
+        message=f"card readings differ: {words}; {remedy}." if found else "",
+    )
+
+
+def _unheard(reason: str) -> str:
+    return f"card readings: {reason}; replaced rows, throttling and energy are unknown, all else was read without it."
 
 
 def _links(name: str, links: Links, facts: HpuFacts, remedy: str) -> Check:

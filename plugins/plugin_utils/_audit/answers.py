@@ -17,6 +17,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import (
     record,
     said,
     scalar,
+    several,
     whole,
     word,
 )
@@ -35,6 +36,7 @@ def _value(value: Any, field: str, depth: int = _DEEPEST) -> Any:
 
 _LINE: Kind = by_name(_value)
 _SHARE: Kind = maybe(number)
+_MOST_DISAGREEMENTS = 100
 FACTS: Kind = record(
     {
         "system": record({"cpu_busy": _SHARE, "io_wait": _SHARE, "memory_used": _SHARE}),
@@ -53,5 +55,16 @@ FACTS: Kind = record(
                 "usage": _LINE,
             },
         ),
-    }
+    },
+    {
+        "cards": record(
+            {
+                "compared": whole(),
+                "explained": several(said, _MOST_DISAGREEMENTS),
+                "unexplained": several(said, _MOST_DISAGREEMENTS),
+                "hlml_reason": said,
+            }
+        ),
+        "stack": record({"driver": said, "kernel": said, "os": said}),
+    },
 )

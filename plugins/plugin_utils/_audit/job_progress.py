@@ -55,7 +55,7 @@ JOB_PROGRESS = (
         "Are gradients finite?",
         JOB,
         measures.gradient_norm,
-        "write gradient_norm into the step lines of your program (docs/follow.md)",
+        "give gradient_norm to report_step in your program (docs/training.md)",
         missing="no step of the job reports gradient_norm",
         lists=("Verify gradient norms (detect instability)",),
     ),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.catalog.catalog import find_flag, other_program
@@ -22,13 +23,14 @@ _LAZY, _CACHE = "PT_HPU_LAZY_MODE", "PT_HPU_RECIPE_CACHE_CONFIG"
 class Facts:
     """``nodes``: what each node answered; ``job``: of the node that has its lines; ``reports``: what was kept, by name.
 
-    ``node`` is the one that is asked about, for what is asked of each.
+    ``node`` is the one that is asked about, for what is asked of each. Life cycles are judged as of ``today``.
     """
 
     nodes: Mapping[str, Mapping[str, Any]]
     job: Mapping[str, Any] = field(default_factory=dict)
     reports: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     node: str = ""
+    today: date | None = None
 
     def of_node(self, part: str) -> Mapping[str, Any]:
         found = self.nodes.get(self.node, {}).get(part)
@@ -187,6 +189,18 @@ def qualified(facts: Facts) -> Measured | Unknown | None:
     if found["state"] not in (HEALTHY, UNHEALTHY):
         return Unknown(f"its qualification at {when} was inconclusive")
     return Measured(found["state"] == HEALTHY, f"{found['state']} at {when}")
+
+
+def card_readings(facts: Facts) -> Measured | Unknown | None:
+    """What has a known reason is shown, and no fault."""
+    found = facts.of_node("cards")
+    if not found.get("compared"):
+        return None
+    differing = [*found["unexplained"], *found["explained"]]
+    if found["hlml_reason"] and not differing:
+        return Unknown(str(found["hlml_reason"]))
+    seen = "; ".join(differing) or f"the kernel, hl-smi and HLML agree about {found['compared']} cards"
+    return Measured(not found["unexplained"], seen)
 
 
 def failed_jobs(facts: Facts) -> Measured | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit import measures
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.item import CLUSTER, NODE, Item, guide
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.life_cycles import life_cycles
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.thresholds import MOST
 
 NODES_AND_CLUSTER = (
@@ -107,6 +108,23 @@ NODES_AND_CLUSTER = (
         "ansible-playbook gaudi3.scale.qualify_nodes",
         missing="it was never qualified",
         lists=("3. Hardware-specific optimizations",),
+    ),
+    Item(
+        "card_readings",
+        "Do the kernel, hl-smi and HLML agree about each card?",
+        NODE,
+        measures.card_readings,
+        "ansible-playbook gaudi3.scale.driver, so that driver, library and hl-smi are of one release; verify.yml",
+        missing="no driver holds a card",
+    ),
+    Item(
+        "life_cycles",
+        "Is what the node runs still supported, and free of known holes?",
+        NODE,
+        life_cycles,
+        "ansible-playbook gaudi3.scale.plan_upgrade; docs/life_cycles.md has each source",
+        missing="no driver is loaded",
+        advice=True,
     ),
     Item(
         "baseline",

@@ -47,13 +47,13 @@ NOT_MEASURED = (
     ),
     NotMeasured(
         ("Use JIT compilation for inference", "4. **Slow Inference** (>100ms per request)"),
-        "Nothing here serves a model yet, and TorchScript does not run on a Gaudi card.",
-        "the vendor's build of vLLM",
+        "A training is audited, not a served model, and TorchScript does not run on a Gaudi card.",
+        "serving.yml, and measure_serving.yml for its latencies",
     ),
     NotMeasured(
         ("Profile with PyTorch Profiler",),
-        "No playbook records a profile yet.",
-        "the item step_parts, and torch.profiler in your program",
+        "A profile is of a few steps of a job, not of the cluster's state.",
+        "profile_training.yml, and the item step_parts",
     ),
     NotMeasured(
         ("- **Convergence**: <50% of baseline training time",),

@@ -75,7 +75,7 @@ def _playbook(meta: Path, playbook: Path, root: Path) -> Playbook:
     for role in said.get("asks_of", []):
         options.update(_specification(root, role)["main"]["options"])
     for role, entry in entries:
-        options.update(_specification(root, role)[entry]["options"])
+        options.update(_specification(root, role)[entry].get("options", {}))
     first = Playbook(
         name=meta.stem,
         title=said["title"],

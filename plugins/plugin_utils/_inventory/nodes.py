@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to gaudi3.scale: it may change in any release.
-"""Nodes that somebody else has recorded, in an order that does not change from one look to the next; pure."""
+"""Nodes that another program has recorded, in the same order at each run; pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,250}[A-Za-z0-9])?")
 
 @dataclass(frozen=True)
 class Node:
-    """A server with Gaudi cards. ``generation`` is empty where the record does not tell it."""
+    """A server with Gaudi cards. ``generation`` is empty if the record does not state it."""
 
     name: str
     address: str
@@ -41,8 +41,8 @@ def generation_of(instance_type: str, name: str) -> str:
 
 
 def in_order(nodes: Iterable[Node], path: str) -> list[Node]:
-    """Sorted by name, numbers by their value: a cloud tells its servers in another order each time, and ranks follow
-    the inventory's. Raises GaudiError for what cannot be an inventory.
+    """Sorted by name, numbers by their value: a cloud lists its servers in a different order each time, and ranks
+    follow the inventory's. Raises GaudiError for what cannot be an inventory.
     """
     found: dict[str, Node] = {}
     for node in nodes:

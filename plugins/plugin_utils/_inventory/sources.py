@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Private to gaudi3.scale: it may change in any release.
-"""What Terraform, IBM Cloud and MAAS record of servers; pure. Read as data of somebody who may write anything."""
+"""Servers in records of Terraform, IBM Cloud and MAAS; pure. A record is untrusted: it may contain anything."""
 
 from __future__ import annotations
 
@@ -18,14 +18,45 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._inventory.nodes impo
 )
 
 PRIVATE, PUBLIC = "private", "public"
+ENDPOINTS = "cluster_endpoints"
 
 
 def terraform(document: Any, path: str, address: str, _tag: str) -> Iterator[Node]:
-    """Of ``terraform show -json`` or ``tofu show -json``: the instances of AWS and of IBM Cloud that have the cards."""
-    root = document.get("values", {}).get("root_module") if isinstance(document, dict) else None
+    """Of ``terraform output -json``: the nodes that the outputs of extensions/terraform name. Of ``terraform show
+    -json``: the instances of AWS and of IBM Cloud that have the cards. OpenTofu prints the same.
+    """
+    if isinstance(document, dict) and ENDPOINTS in document:
+        yield from _of_outputs(document, path, address)
+    else:
+        yield from _of_state(document, path, address)
+
+
+def _of_outputs(document: Mapping[str, Any], path: str, address: str) -> Iterator[Node]:
+    """By ``cluster_endpoints``, addresses by names; ``instance_type`` is not in everybody's configuration."""
+    endpoints = document[ENDPOINTS].get("value") if isinstance(document[ENDPOINTS], dict) else None
+    if not isinstance(endpoints, dict):
+        raise GaudiError(f"{path}: the output {ENDPOINTS} is not a map of addresses by names; define it as one.")
+    if address != PRIVATE:
+        raise GaudiError(
+            f"{path} has the addresses of the output {ENDPOINTS} alone, so address: {address} selects nothing; put "
+            "other addresses into this output, or write the file with terraform show -json."
+        )
+    instance_type = text_at(document, "instance_type", "value")
+    for name in endpoints:
+        generation = generation_of(instance_type, name)
+        if generation or not instance_type:
+            yield Node(name, text_at(endpoints, name), generation)
+
+
+def _of_state(document: Any, path: str, address: str) -> Iterator[Node]:
+    if isinstance(document, dict) and "terraform_version" in document and "serial" in document:
+        raise GaudiError(f"{path} is Terraform's own state file; write to it what terraform show -json prints instead.")
+    values = document.get("values") if isinstance(document, dict) else None
+    root = values.get("root_module") if isinstance(values, dict) else None
     if not isinstance(root, dict):
         raise GaudiError(
-            f"{path} is not a Terraform state; create it with terraform show -json, after terraform apply."
+            f"{path} is not a Terraform state; create it with terraform show -json after terraform apply, or with "
+            f"terraform output -json if your configuration has the output {ENDPOINTS}."
         )
     for resource in _resources(root):
         if resource.get("type") in _OF_TERRAFORM and isinstance(resource.get("values"), dict):
@@ -35,10 +66,13 @@ def terraform(document: Any, path: str, address: str, _tag: str) -> Iterator[Nod
 
 
 def _resources(module: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    yield from (one for one in module.get("resources", []) if isinstance(one, dict))
-    for child in module.get("child_modules", []):
-        if isinstance(child, dict):
-            yield from _resources(child)
+    yield from _objects(module.get("resources"))
+    for child in _objects(module.get("child_modules")):
+        yield from _resources(child)
+
+
+def _objects(found: Any) -> Iterator[Mapping[str, Any]]:
+    yield from (one for one in found if isinstance(one, dict)) if isinstance(found, list) else ()
 
 
 def _aws(values: Mapping[str, Any], address: str) -> Node | None:

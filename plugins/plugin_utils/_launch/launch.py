@@ -17,6 +17,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Optional
 
@@ -25,6 +26,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group 
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.clocks import clocks_apart
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.supervision import check_count
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text import one_line
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.allotment import Chosen, chosen, offer_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.launch_nodes import launch_nodes
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_questions import Answer, Ask
 
@@ -35,18 +37,28 @@ SUPERVISED, SLURM = "torchrun", "slurm"
 KEY_BYTES = 32
 KEY = re.compile(rf"[0-9a-f]{{{2 * KEY_BYTES}}}")
 # What the controller says to each node by itself.
-NOT_ITS_OWN = ("state", "host", "hosts", "supervision", "key", "new_key", "controller_time", "name", "engine")
+_OF_A_RUN = ("key", "new_key", "controller_time", "allotted")
+NOT_ITS_OWN = ("state", "host", "hosts", "supervision", "name", "engine", *_OF_A_RUN)
+# So often it is chosen anew where another launch has taken since what was chosen.
+MOST_CHOICES = 3
+
+
+class TakenError(GaudiError):
+    """Another launch has taken since what was chosen."""
 
 
 @dataclass(frozen=True)
 class LaunchedJob:
-    """A job and its nodes by their names in the inventory. ``options`` are those of training_job beside these."""
+    """A job and its nodes by their names in the inventory. ``options`` are those of training_job beside these, which
+    the operator has written with ``prefix``.
+    """
 
     name: str
     hosts: Sequence[str]
     options: Mapping[str, Any]
     engine: str = SUPERVISED
     supervision: Optional[Mapping[str, Any]] = None
+    prefix: str = ""
 
     @property
     def spares(self) -> Sequence[str]:
@@ -80,8 +92,20 @@ class LaunchedJob:
         """See :func:`launch_nodes`; raises GaudiError where too few nodes are left."""
         found = launch_nodes(self.hosts, answers, self.spares, self.min_nodes, left_out, self.witness)
         if found["refusal"]:
-            raise GaudiError(f"Job {self.name} was not started. {found['refusal']}")
+            was_taken = any(answer.get("taken") is True for answer in answers.values())
+            raise (TakenError if was_taken else GaudiError)(f"Job {self.name} was not started. {found['refusal']}")
         return found
+
+    def allotment(self, start: Sequence[str], answers: Mapping[str, Answer]) -> Chosen:
+        """The cards and ports of its run; raises GaudiError where the nodes have none in common."""
+        # What is not asked of a node, or is a text that its own module reads, is nothing that it offers for.
+        ranks = str(self.options.get("processes_per_node", ""))
+        names = {name: f"{self.prefix}{name}" for name in ("processes_per_node", "rendezvous_port")}
+        offers = [offer_of(node, answers.get(node, {})) for node in start]
+        try:
+            return chosen(offers, self.spares, int(ranks) if ranks.isdecimal() else 0, names)
+        except GaudiError as error:
+            raise GaudiError(f"Job {self.name} was not started. {error}") from error
 
 
 def look(job: LaunchedJob, ask: Ask) -> dict[str, Any]:
@@ -108,6 +132,22 @@ def launch(
     that knows it best first; ``left_out``; and ``answers`` by node.
     """
     job.check()
+    for _choice in range(MOST_CHOICES - 1):
+        with suppress(TakenError):
+            return _launched(job, ask, show, left_out, check_mode, clock, secret)
+        show("Another launch has taken what was chosen; choosing again.")
+    return _launched(job, ask, show, left_out, check_mode, clock, secret)
+
+
+def _launched(
+    job: LaunchedJob,
+    ask: Ask,
+    show: Callable[[str], None],
+    left_out: Mapping[str, str],
+    check_mode: bool,
+    clock: Callable[[], float],
+    secret: Callable[[int], str],
+) -> dict[str, Any]:
     asked = [node for node in job.voters if node not in left_out]
     show(f"Asking {len(asked)} node(s) whether they have what job {job.name} needs.")
     prepared = ask(JOB_MODULE, job.arguments("prepared", asked, controller_time=clock))
@@ -118,8 +158,13 @@ def launch(
     apart = clocks_apart({node: offset for node, offset in offsets.items() if isinstance(offset, (int, float))})
     if apart:
         raise GaudiError(apart)
+    allotted = job.allotment(chosen["start"], prepared)
+    if allotted.left_out:
+        chosen = job.chosen(prepared, {**chosen["left_out"], **allotted.left_out})
+    for line in allotted.said:
+        show(line)
     try:
-        begun = _begin(job, ask, show, chosen, check_mode, secret)
+        begun = _begin(job, ask, show, chosen, allotted.allotment.as_dict(), check_mode, secret)
     except GaudiError:
         _undo(job, ask, show, prepared, check_mode)
         raise
@@ -143,16 +188,17 @@ def _begin(
     ask: Ask,
     show: Callable[[str], None],
     chosen: Mapping[str, Any],
+    allotted: Mapping[str, Any],
     check_mode: bool,
     secret: Callable[[int], str],
 ) -> dict[str, Any]:
     """Start it on all at once where no node knows it. Else the one that does says which run it is, and others join."""
     if job.engine != SUPERVISED:
         # Slurm and mpirun reach the others from the first host by themselves.
-        answers = ask(JOB_MODULE, job.arguments("started", job.hosts[:1]))
+        answers = ask(JOB_MODULE, job.arguments("started", job.hosts[:1], allotted=allotted))
         return {**job.chosen(answers, chosen["left_out"]), "answers": dict(answers)}
     # All nodes of a run have it, and nobody else; where a node has begun a run already, that one's counts.
-    starting = job.arguments("started", chosen["starting"], new_key=secret(KEY_BYTES))
+    starting = job.arguments("started", chosen["starting"], new_key=secret(KEY_BYTES), allotted=allotted)
     show(f"Starting it on {', '.join(starting)}.")
     answers = dict(ask(JOB_MODULE, starting))
     chosen = job.chosen(answers, chosen["left_out"])
@@ -164,7 +210,7 @@ def _begin(
     if chosen["joining"]:
         key = {} if check_mode else {"key": _key_of(job, first, answers[first], ask)}
         show(f"It runs on {first}; joining {', '.join(chosen['joining'])}.")
-        answers.update(ask(JOB_MODULE, job.arguments("started", chosen["joining"], **key)))
+        answers.update(ask(JOB_MODULE, job.arguments("started", chosen["joining"], allotted=allotted, **key)))
         chosen = job.chosen(answers, chosen["left_out"])
     return {**chosen, "start": sorted(chosen["start"], key=lambda node: node != first), "answers": answers}
 

@@ -12,6 +12,9 @@ from typing import Any
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.earlier_failure import NOT_KNOWN
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.junit import Case
 
+# What a host has of facts, by Ansible's own name.
+FACTS = "ansible_facts"
+
 
 @dataclass(frozen=True)
 class Asked:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Kind, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.junit import FAILED, PASSED, UNKNOWN, Case
 
 AUDITED = "gaudi_audit_result"
@@ -103,3 +103,6 @@ def _row(word: str, ones: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _case(one: Mapping[str, Any]) -> Case:
     outcome = {PASS: PASSED, FAIL: FAILED}.get(_word(one), UNKNOWN)
     return Case(str(one["subject"]), str(one["item"]), outcome, "" if outcome == PASSED else str(one["why"]))
+
+
+KIND = Kind((AUDITED,), audit_cluster_kind)

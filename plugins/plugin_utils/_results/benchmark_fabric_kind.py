@@ -15,7 +15,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric.verdict impor
     OK,
     SLOWER,
 )
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Kind, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.bandwidth_chart import (
     MEBIBYTE,
     bandwidth_charts,
@@ -113,3 +113,6 @@ def _curves(nodes: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
         for row in found["rows"]
         if row["sizes"]
     ]
+
+
+KIND = Kind((MEASURED,), benchmark_fabric_kind)

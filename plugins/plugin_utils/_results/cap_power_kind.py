@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Kind, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.card_names import card_names
 
 CAPPED = "gaudi_power_result"
@@ -99,3 +99,6 @@ def _together(reasons: Mapping[str, str]) -> Iterable[str]:
     for host, reason in reasons.items():
         hosts.setdefault(reason, []).append(host)
     return (f"{', '.join(named)}: {reason}" for reason, named in hosts.items())
+
+
+KIND = Kind((CAPPED,), cap_power_kind)

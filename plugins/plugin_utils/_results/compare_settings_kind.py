@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Kind, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.comparison_kept import (
     kept_changes,
     launch_variables,
@@ -102,3 +102,6 @@ def _baseline(path: str, hosts: Mapping[str, Any]) -> dict[str, Any]:
 
 def _slower(regressions: Sequence[str], tolerance: float) -> str:
     return f"Slower by more than {100 * tolerance:g} %: {'; '.join(regressions)}." if regressions else ""
+
+
+KIND = Kind((COMPARED, TOGETHER, *OWN), compare_settings_kind)

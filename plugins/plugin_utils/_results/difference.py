@@ -10,7 +10,11 @@ from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hardware import generation_named
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
-from ansible_collections.gaudi3.scale.plugins.module_utils._verify.fingerprint import differences, equal_fields
+from ansible_collections.gaudi3.scale.plugins.module_utils._verify.fingerprint import (
+    differences,
+    equal_fields,
+    passing_fields,
+)
 
 COLUMNS = ("field", "majority", "nodes with it", "this node")
 
@@ -65,7 +69,7 @@ def _sentence(node: str, facts: Mapping[str, Any], nodes: int, found: int, same_
     kind = _kind(facts) if same_generation else ""
     if nodes == 1:
         return f"{node} is the only node{kind} that responded: there is nothing to compare it with."
-    fields = len(equal_fields(facts))
+    fields = len(equal_fields(facts)) + len(passing_fields(facts))
     if not found:
         return f"{node} is like the majority of the {nodes} nodes{kind} in all of its {fields} fields."
     return f"{node} differs from the majority of the {nodes} nodes{kind} in {found} field{'s' if found > 1 else ''}."

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import rounded
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Kind, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.hosts_file import hosts_file
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.junit import FAILED, PASSED, UNKNOWN, Case
 
@@ -81,3 +81,6 @@ def _links(found: Mapping[str, Any]) -> list[str]:
         f"{one} and {other} work with others but not with each other: check the connection between them"
         for one, other in found["links"]
     ]
+
+
+KIND = Kind((SEARCHED,), find_bad_nodes_kind)

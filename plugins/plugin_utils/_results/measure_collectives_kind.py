@@ -20,6 +20,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import (
     word,
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Kind as Report
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.bandwidth_chart import bandwidth_charts, curve
 
 MEASURED = "gaudi_collectives_measured_result"
@@ -120,3 +121,6 @@ def _row(line: Mapping[str, Any], floors: Mapping[str, float]) -> dict[str, Any]
 def _curves(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     names = dict.fromkeys(line["collective"] for line in lines)
     return [curve(name, [line for line in lines if line["collective"] == name]) for name in names]
+
+
+KIND = Report((MEASURED,), measure_collectives_kind)

@@ -10,7 +10,7 @@ from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import quantity, rounded
 from ansible_collections.gaudi3.scale.plugins.module_utils._storage.fio import RANDOM_READ, READ, WRITE
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Kind, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.junit import FAILED, PASSED, UNKNOWN, Case
 
 MEASURED = "gaudi_storage_measure_result"
@@ -85,3 +85,6 @@ def _together(rates: Mapping[str, float]) -> dict[str, Any]:
 
 def _megabytes(rate: float) -> str:
     return quantity(rate / 1e6)
+
+
+KIND = Kind((MEASURED,), measure_storage_kind)

@@ -40,6 +40,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import (
     word,
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Kind as Report
 
 INFO = "gaudi_fabric_plan_result"
 # More lines than a person reads on a screen; the page and the JSON have all.
@@ -246,3 +247,6 @@ def _legend(plan: Mapping[str, object]) -> list[str]:
 def _nothing(silent: Mapping[str, str]) -> str:
     host, why = next(iter(silent.items()), ("", ""))
     return f"{host}: {why}" if host else "No host was inspected; see gaudi_hosts and --limit."
+
+
+KIND = Report((INFO,), plan_fabric_kind)

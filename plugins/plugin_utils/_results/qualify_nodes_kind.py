@@ -18,7 +18,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._qualify.results impo
     UNHEALTHY,
 )
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._qualify.stages import STAGES
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Kind, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.hosts_file import hosts_file
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.junit import UNKNOWN, Case
 
@@ -157,3 +157,6 @@ def _cases(nodes: Mapping[str, Mapping[str, Any]]) -> list[Case]:
         if not node["stages"]:
             found.append(Case(name, "self_test", UNKNOWN, " ".join(node["reasons"])))
     return found
+
+
+KIND = Kind((QUALIFIED,), qualify_nodes_kind)

@@ -11,7 +11,7 @@ from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._cost.bill import MOST_GAP, Bill, Measured, bill_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._cost.course import Course, course_of, runs_since
-from ansible_collections.gaudi3.scale.plugins.module_utils._cost.launch import Launch, launch_of
+from ansible_collections.gaudi3.scale.plugins.module_utils._cost.launch import Launch, launch_of, part_of_node
 from ansible_collections.gaudi3.scale.plugins.module_utils._cost.platforms import (
     Before,
     Platform,
@@ -27,16 +27,22 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiE
 from ansible_collections.gaudi3.scale.plugins.module_utils._follow.history import merge
 from ansible_collections.gaudi3.scale.plugins.module_utils._follow.json_lines import mapping_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import quantity, rounded
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Kind, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.cost_rows import (
+    COLUMNS,
+    ENTERED,
+    MEASURED,
+    duration,
+    money,
+    row,
+    with_share,
+)
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_page import clock
 
 INFO, HISTORY, ENERGY = "__gaudi_cost_job", "__gaudi_cost_course", "__gaudi_cost_energy"
-COLUMNS = ("figure", "value", "where it comes from")
-MEASURED, ENTERED = "measured", "entered"
 PARTS = ("nodes", "energy")
 # Nodes begin and end a launch within this of each other; where it is more, one of them was not in all of it.
 TOGETHER_S = 60.0
-_PART_OF_A_CENT = 1e-9
 
 
 def report_cost_kind(asked: Asked) -> Made:
@@ -142,6 +148,7 @@ def _measured(asked: Asked, launch: Launch, course: Course, nodes: int) -> Measu
         whole,
         course.lost_seconds,
         course.between_seconds,
+        part_of_node(asked.results(INFO), launch.hosts),
     )
 
 
@@ -175,44 +182,47 @@ def _comparable(given: Mapping[str, Any], shares: Sequence[Share]) -> list[Share
 
 
 def _time_rows(course: Course, measured: Measured) -> Iterator[dict[str, Any]]:
-    yield _row("time", _duration(course.seconds), MEASURED)
-    yield _row("nodes", measured.nodes, MEASURED)
-    yield _row("counted steps", f"{course.steps:,}", MEASURED)
+    yield row("time", duration(course.seconds), MEASURED)
+    yield row("nodes", measured.nodes, MEASURED)
+    if measured.part < 1:
+        paid = f"{measured.whole_nodes:.3g} of them: the job's cards are {measured.part:.0%} of each"
+        yield row("part of the nodes", paid, f"{MEASURED}; the other cards are not paid for here")
+    yield row("counted steps", f"{course.steps:,}", MEASURED)
     if course.tokens is not None:
-        yield _row("tokens", f"{course.tokens:,.0f}", f"{MEASURED}: tokens per step × counted steps")
-        yield _row("tokens/s over the whole run", quantity(course.tokens_per_second or 0.0), MEASURED)
-    yield _row("in steps", _share(course.stepping_seconds, course.seconds), MEASURED)
-    yield _row(
-        "in repeated steps", _share(course.lost_seconds, course.seconds), f"{MEASURED}; restarts: {course.restarts}"
+        yield row("tokens", f"{course.tokens:,.0f}", f"{MEASURED}: tokens per step × counted steps")
+        yield row("tokens/s over the whole run", quantity(course.tokens_per_second or 0.0), MEASURED)
+    yield row("in steps", with_share(course.stepping_seconds, course.seconds), MEASURED)
+    yield row(
+        "in repeated steps", with_share(course.lost_seconds, course.seconds), f"{MEASURED}; restarts: {course.restarts}"
     )
-    yield _row("between two runs", _share(course.between_seconds, course.seconds), MEASURED)
+    yield row("between two runs", with_share(course.between_seconds, course.seconds), MEASURED)
 
 
 def _energy_rows(given: Mapping[str, Any], measured: Measured, bill: Bill, prices: Prices) -> Iterator[dict[str, Any]]:
     if not _is_energy_wanted(given):
-        yield _row("energy", "left out", f"{ENTERED}: gaudi_cost_energy is false")
+        yield row("energy", "left out", f"{ENTERED}: gaudi_cost_energy is false")
         return
     if bill.kwh is None:
-        yield _row("energy", "not measured", "no node has recorded it: docs/monitoring.md")
+        yield row("energy", "not measured", "no node has recorded it: docs/monitoring.md")
         return
     what = "the cards' 54 V rail" + (" and the servers" if prices.overhead_watts else "")
-    yield _row("energy", f"{bill.kwh:,.1f} kWh", f"{MEASURED}: {what}")
-    yield _row("its gaps", f"{measured.gap:.1%}", f"{MEASURED}; more than {MOST_GAP:.0%} is refused")
+    yield row("energy", f"{bill.kwh:,.1f} kWh", f"{MEASURED}: {what}")
+    yield row("its gaps", f"{measured.gap:.1%}", f"{MEASURED}; more than {MOST_GAP:.0%} is refused")
     if bill.joules_a_token is not None:
-        yield _row("joules per token", rounded(bill.joules_a_token), "energy ÷ tokens")
+        yield row("joules per token", rounded(bill.joules_a_token), "energy ÷ tokens")
 
 
 def _money_rows(bill: Bill, prices: Prices) -> Iterator[dict[str, Any]]:
     price = "price, years and utilization" if prices.capital else "price"
     parts = "its nodes" if bill.energy is None else "its nodes and energy"
-    yield _row("all of it", _money(bill.total, prices), parts)
-    yield _row("its nodes", _money(bill.nodes, prices), "node hours × price")
+    yield row("all of it", money(bill.total, prices), parts)
+    yield row("its nodes", money(bill.nodes, prices), "node hours × price")
     if bill.energy is not None:
-        yield _row("its energy", _money(bill.energy, prices), f"kWh × price{' × PUE' if prices.pue else ''}")
-    yield _row("of which for restarts and repeated steps", _money(bill.restarts, prices), "by their share of the time")
+        yield row("its energy", money(bill.energy, prices), f"kWh × price{' × PUE' if prices.pue else ''}")
+    yield row("of which for restarts and repeated steps", money(bill.restarts, prices), "by their share of the time")
     if bill.million_tokens is not None:
-        yield _row("per million tokens", _money(bill.million_tokens, prices), "total cost ÷ tokens")
-    yield _row("per node hour", _money(prices.a_node_hour(), prices), f"{ENTERED}: {price}")
+        yield row("per million tokens", money(bill.million_tokens, prices), "total cost ÷ tokens")
+    yield row("per node hour", money(prices.a_node_hour(), prices), f"{ENTERED}: {price}")
 
 
 def _saved_rows(before: Before | None, course: Course, bill: Bill, prices: Prices) -> Iterator[dict[str, Any]]:
@@ -220,9 +230,9 @@ def _saved_rows(before: Before | None, course: Course, bill: Bill, prices: Price
     now = course.tokens_per_second
     if before and now:
         saved = bill.total * (now / before.tokens_per_second - 1)
-        yield _row(
+        yield row(
             "saved by being faster" if saved >= 0 else "lost by being slower",
-            _money(abs(saved), prices),
+            money(abs(saved), prices),
             f"against {quantity(before.tokens_per_second)} tokens/s: {before.source}",
         )
 
@@ -235,10 +245,10 @@ def _sections(job: str, shares: Sequence[Share], prices: Prices) -> list[dict[st
         {
             "platform": share.platform.name,
             "hours": f"{share.hours:,.1f}",
-            "nodes": _money(share.nodes, prices),
-            "energy": share.no_energy if share.energy is None else _money(share.energy, prices),
-            "all of it": _money(share.total, prices),
-            "per million tokens": _money(share.total * 1e6 / _tokens(share), prices),
+            "nodes": money(share.nodes, prices),
+            "energy": share.no_energy if share.energy is None else money(share.energy, prices),
+            "all of it": money(share.total, prices),
+            "per million tokens": money(share.total * 1e6 / _tokens(share), prices),
             "source": share.platform.source,
         }
         for share in shares
@@ -255,7 +265,7 @@ def _tokens(share: Share) -> float:
 
 def _bars(shares: Sequence[Share], prices: Prices) -> list[dict[str, Any]]:
     amounts = [
-        {"label": one.platform.name, "parts": [one.nodes, one.energy or 0.0], "text": _money(one.total, prices)}
+        {"label": one.platform.name, "parts": [one.nodes, one.energy or 0.0], "text": money(one.total, prices)}
         for one in shares
     ]
     return [{"title": "What it cost", "x_label": prices.currency, "parts": list(PARTS), "amounts": amounts}]
@@ -282,19 +292,4 @@ def _notes(measured: Measured, prices: Prices, is_incomparable: bool) -> Iterato
         yield "the job reported no tokens, so it cannot be compared with other platforms"
 
 
-def _row(figure: str, value: object, origin: str) -> dict[str, Any]:
-    return dict(zip(COLUMNS, (figure, value, origin)))
-
-
-def _money(amount: float, prices: Prices) -> str:
-    whole_cents = amount >= 1 or abs(amount - round(amount, 2)) < _PART_OF_A_CENT
-    return f"{f'{amount:,.2f}' if whole_cents else quantity(amount)} {prices.currency}"
-
-
-def _share(seconds: float, whole: float) -> str:
-    return f"{_duration(seconds)} ({seconds / whole:.1%})" if whole else _duration(seconds)
-
-
-def _duration(seconds: float) -> str:
-    minutes = round(seconds / 60)
-    return f"{seconds:.0f} s" if seconds < 120 else f"{minutes // 60} h {minutes % 60:02} min"
+KIND = Kind((INFO, HISTORY, ENERGY), report_cost_kind)

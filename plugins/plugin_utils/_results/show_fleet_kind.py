@@ -10,7 +10,7 @@ from typing import Any
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import quantity
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Kind, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.node_troubles import (
     NodeTold,
     node_told,
@@ -113,3 +113,6 @@ def _legend(counts: Mapping[str, int]) -> Iterator[str]:
     yield "last reported metrics; °C is the hottest card, busy the mean of all cards"
     if counts[UNMONITORED]:
         yield "not monitored: gaudi3.scale.monitoring has not been run there"
+
+
+KIND = Kind((TOLD,), show_fleet_kind)

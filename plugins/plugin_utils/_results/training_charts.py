@@ -13,6 +13,8 @@ X_LABEL = "optimizer step"
 GIB = 1 << 30
 # Parts of a step from the bottom up, as docs/follow.md names them.
 PARTS = ("data", "forward", "backward", "optimizer", "communication", "other")
+# Of memory, likewise.
+MEMORY_PARTS = ("weights", "gradients", "optimizer", "activations", "rest")
 # Of more restarts than that only the lines are drawn: their labels would lie over the curve.
 LABELLED_RESTARTS = 4
 
@@ -21,7 +23,7 @@ Pairs = list[list[float]]
 
 
 def training_charts(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """Loss, speed, the parts of a step, memory and learning rate, as far as the lines have them.
+    """Loss, speed, the use of the cards, the parts of a step and of memory, and what else the lines have.
 
     Where nothing was counted a second, a step's time stands for the speed.
     """
@@ -30,9 +32,14 @@ def training_charts(runs: Sequence[Run]) -> list[dict[str, Any]]:
     restarts = _restarts(runs)
     charts = [
         _line("Loss", "loss", _pairs(points, "loss"), restarts),
+        _line("Loss of held-out data", "loss", _validations(runs), restarts),
         _speed(means, restarts) or _step_time(means, restarts),
+        _share_of_peak(points, restarts),
         _split(means, restarts),
         _memory(points, runs, restarts),
+        _memory_parts(points, restarts),
+        _line("Norm of the gradients", "before clipping", _pairs(points, "gradient_norm"), restarts),
+        _line("Graphs compiled", "graphs so far", _pairs(points, "graph_compilations"), restarts, y_from_zero=True),
         _rate(points, restarts),
     ]
     return [chart for chart in charts if chart is not None]
@@ -103,6 +110,41 @@ def _memory(points: Sequence[Run], runs: Sequence[Run], restarts: Sequence[Mappi
     limit = [{"axis": "y", "value": known[-1], "label": "limit of a card", "tone": "bad"}] if known else []
     pairs = [[x, y / GIB] for x, y in _pairs(points, "memory_bytes")]
     return _line("Memory of the fullest rank", "GiB, highest so far", pairs, [*restarts, *limit], y_from_zero=True)
+
+
+def _validations(runs: Sequence[Run]) -> Pairs:
+    """Of each run the last ones, as the history keeps them; of a step that was repeated the newest."""
+    told = {
+        line["step"]: line["validation_loss"]
+        for run in runs
+        for line in run["remarks"]
+        if line.get("kind") == "validation" and is_number(line.get("step")) and is_number(line.get("validation_loss"))
+    }
+    return [[step, loss] for step, loss in sorted(told.items())]
+
+
+def _share_of_peak(points: Sequence[Run], restarts: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    pairs = [[x, 100 * y] for x, y in _pairs(points, "mfu")]
+    return _line("Use of the cards", "% of their peak", pairs, restarts, y_from_zero=True)
+
+
+def _memory_parts(points: Sequence[Run], restarts: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """From the bottom up as a training fills its memory."""
+    told = [point for point in points if isinstance(point.get("memory_parts"), dict)]
+    parts = [part for part in MEMORY_PARTS if any(is_number(point["memory_parts"].get(part)) for point in told)]
+    if len(told) < 2 or not parts:
+        return None
+    series = [
+        {"label": part, "points": [[point["step"], _or_zero(point["memory_parts"].get(part)) / GIB] for point in told]}
+        for part in parts
+    ]
+    return {
+        "title": "What the fullest rank's memory is used for",
+        "x_label": X_LABEL,
+        "y_label": "GiB",
+        "series": series,
+        "marks": list(restarts),
+    }
 
 
 def _restarts(runs: Sequence[Run]) -> list[dict[str, Any]]:

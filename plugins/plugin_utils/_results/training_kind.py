@@ -20,7 +20,8 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group 
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.secret_words import without_options
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.unknown_job import unknown_job
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Kind, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.first_error import first_error
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_page import training_report
 
 SHOWN_OUT_OF_SIGHT = "unreachable"
@@ -48,7 +49,9 @@ def training_kind(asked: Asked) -> Made:
         rows = [{**row, "state": SHOWN_OUT_OF_SIGHT} for row in report["rows"]]
         report = {**report, "rows": rows, "data": {**report["data"], "state": OUT_OF_SIGHT}}
     state = report["data"]["state"]
-    notes = [*([unseen] if unseen else []), *job_story(known, left_out), *report["notes"]]
+    error = first_error(infos, leader)
+    story = [line for line in job_story(known, left_out) if line not in error]
+    notes = [*([unseen] if unseen else []), *error, *story, *report["notes"]]
     return Made(
         {**report, "title": f"Job {given['job']}: {SHOWN_OUT_OF_SIGHT if unseen else state}", "notes": notes},
         {
@@ -117,3 +120,6 @@ def leader_of(hosts: Mapping[str, Mapping[str, Any]]) -> str:
 def _generation(supervision: Mapping[str, Any]) -> int:
     generation = supervision.get("generation")
     return generation if isinstance(generation, int) else -1
+
+
+KIND = Kind((INFO, HISTORY), training_kind)

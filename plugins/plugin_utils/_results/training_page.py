@@ -10,18 +10,18 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._cost.launch import is_part
 from ansible_collections.gaudi3.scale.plugins.module_utils._follow.history import is_number, merge, rate_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._follow.json_lines import mapping_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._follow.metrics import (
     duration,
     metric_line,
-    short_bytes,
     short_seconds,
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.binding.plan import NUMA
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.description import TORCHRUN
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.job_secrets import masked
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import quantity
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import quantity, short_bytes
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.sweep_report import (
     merged_sweep,
     sweep_charts,
@@ -43,8 +43,8 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.usage_report
 # In seconds since 1970: calendars end with the year 9999.
 NO_TIME = 253402300800
 SLOW = 1.2
-# Kinds of lines that are no event: one comes at each checkpoint.
-_ROUTINE = ("checkpoint", "upload")
+# Kinds of lines that are no event: one comes at each checkpoint, or each few steps.
+_ROUTINE = ("checkpoint", "upload", "validation")
 # Parts of a description in the words of launch_training.yml, in the order of the page.
 _CONFIGURATION = {
     "engine": "engine",
@@ -52,6 +52,7 @@ _CONFIGURATION = {
     "hosts": "hosts",
     "spares": "spares",
     "processes_per_node": "ranks per node",
+    "modules": "modules",
     "command": "command",
     "global_batch_size": "global batch",
     "device": "device",
@@ -225,7 +226,9 @@ def _events(events: Sequence[Mapping[str, Any]], runs: Sequence[Run]) -> dict[st
 
 def _configuration(info: Mapping[str, Any]) -> dict[str, Any]:
     described = info.get("description") or {}
-    known = {"engine": TORCHRUN, "bind": NUMA, **described}
+    # Whoever has a whole node has said nothing of cards.
+    modules = info.get("modules") or [] if is_part(info) else []
+    known = {"engine": TORCHRUN, "bind": NUMA, **described, "modules": modules}
     rows = [
         {"option": label, "value": _words(known[key])}
         for key, label in _CONFIGURATION.items()

@@ -12,7 +12,7 @@ from typing import Any
 from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group import FAILED
 from ansible_collections.gaudi3.scale.plugins.module_utils._tune.study import Study, study_from
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import taken
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Kind, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._tune.study_answer import study_report
 
 OPTIONS = ("title", "columns", "rows", "notes", "sections", "data")
@@ -50,3 +50,6 @@ def _best_file(study: Study, best: Mapping[str, Any], variables: Mapping[str, An
         # Its environment may have a secret in it.
         "mode": "0600",
     }
+
+
+KIND = Kind((), tune_training_kind)

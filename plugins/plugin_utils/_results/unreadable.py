@@ -12,8 +12,7 @@ from typing import Any
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text import one_line
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import literal
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Kind, Made
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.verdict_row import FACTS
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import FACTS, Asked, Kind, Made
 
 
 def made_of(kind: Kind, asked: Asked) -> Made:

@@ -198,4 +198,5 @@ def _data(number: int, group: Mapping[str, Mapping[str, Any]]) -> dict[str, obje
     names = ("fingerprint", "verdict", "wanted", "changes")
     plan = next(iter(group.values()))
     nodes = {host: {"facts": one["facts"], "obstacles": one["obstacles"]} for host, one in group.items()}
-    return {"group": number, "nodes": nodes, **{name: plan[name] for name in names}}
+    told = {"life_cycles": plan.get("life_cycles", [])}
+    return {"group": number, "nodes": nodes, **{name: plan[name] for name in names}, **told}

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._follow.metrics import duration, short_bytes
+from ansible_collections.gaudi3.scale.plugins.module_utils._follow.metrics import duration
 from ansible_collections.gaudi3.scale.plugins.module_utils._follow.usage import together
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import short_bytes
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text import one_line
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.stacked_chart import COLORS
 
@@ -161,7 +162,9 @@ def _busy(sample: Sample) -> str:
 def _cards(sample: Sample) -> str:
     lowest, full = sample.get("lowest_utilization"), sample.get("card_memory_bytes")
     least = "" if lowest is None else f" (the least busy one {lowest:.0f} %)"
-    most = "" if full is None else f", the fullest with {short_bytes(full)}"
+    held = sample.get("held_memory_bytes")
+    of_job = "" if held is None else f" ({short_bytes(held)} held by the job)"
+    most = "" if full is None else f", the fullest with {short_bytes(full)}{of_job}"
     return f"{_busy(sample)}{least}{most}" if _busy(sample) else ""
 
 

@@ -11,10 +11,10 @@ from typing import Any
 from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group import RUNNING
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import rounded
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric.verdict import NOT_OK, SLOWER
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import FACTS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.benchmark_fabric_kind import MEASURED
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.earlier_failure import NOT_KNOWN
 
-FACTS = "ansible_facts"
 # Of a node that nothing speaks against, and that was not measured to its end.
 INCONCLUSIVE = "inconclusive"
 # Nothing is wrong with the node, and what its layers have set is not all in force.

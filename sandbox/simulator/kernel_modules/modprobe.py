@@ -15,6 +15,7 @@ from ..open_devices import count_open
 from ..readings import started
 from .files import canonical, installed, package_version
 
+DRIVER = "habanalabs"
 IN_USE = "modprobe: FATAL: Module {} is in use."
 FLAGS = {
     "-r": "remove", "--remove": "remove", "-n": "dry", "--dry-run": "dry", "--show": "dry", "-q": "quiet",
@@ -56,6 +57,9 @@ def load(name: str, parameters: Mapping[str, str], *, quiet: bool, dry: bool = F
             return 1
         path, needed = found[module]
         release = package_version(node.kernel_release, path)
+        if not release:
+            print(f"modprobe (simulated kernel): {path} is the kernel's own, which is not simulated", file=sys.stderr)
+            return 1
         loaded = next(iter(node.modules.values()), release)
         if release != loaded:
             print(f"modprobe: ERROR: could not insert '{name}': Invalid argument", file=sys.stderr)
@@ -63,7 +67,7 @@ def load(name: str, parameters: Mapping[str, str], *, quiet: bool, dry: bool = F
             return 1
         if not dry:
             before = node.modules
-            node = with_modules(node, (*reversed(needed), module), release)
+            node = with_modules(node, (*of_the_vendor(needed), module), release)
             if "habanalabs" in node.modules.keys() - before.keys():
                 node = replace(node, loaded_at=time.time())
             write(replace(node, module_parameters={**node.module_parameters, module: dict(parameters)}))
@@ -71,6 +75,11 @@ def load(name: str, parameters: Mapping[str, str], *, quiet: bool, dry: bool = F
                 switch_real(node, "down")  # each load of the driver leaves its ports down
             refresh(read())
     return 0
+
+
+def of_the_vendor(needed: tuple[str, ...]) -> list[str]:
+    """What a module needs of the vendor's, in the order of loading; what else it needs is the real kernel's affair."""
+    return [name for name in reversed(needed) if name.startswith(DRIVER)]
 
 
 def with_modules(node: Node, modules: tuple[str, ...], release: str) -> Node:

@@ -11,8 +11,8 @@ REQUEST is a JSON object; ``gaudi3_scale.core._batch.trial`` starts the process 
 it stands for a card's memory. The result is a JSON object too::
 
     {"outcome": "ok", "message": "", "peak_memory_bytes": 123, "resting_memory_bytes": 45, "peak_spread_bytes": 0,
-     "limit_bytes": 200, "used_by_others_bytes": null, "step_seconds": 0.5, "seconds_of_steps": [0.5, 0.5, 0.5],
-     "losses": [1.0, 0.9, 0.8], "warm_up_seconds": 2.0}
+     "limit_bytes": 200, "used_by_others_bytes": null, "held_memory_bytes": null, "step_seconds": 0.5,
+     "seconds_of_steps": [0.5, 0.5, 0.5], "losses": [1.0, 0.9, 0.8], "warm_up_seconds": 2.0}
 
 ``outcome`` is ok, out_of_memory or workload_error; ``step_seconds`` is the median of the steps after those to warm up.
 The exit status is 0 whenever a result was written. A trial that dies leaves none.
@@ -36,6 +36,7 @@ from gaudi3_scale.batch.out_of_memory import is_out_of_memory
 from gaudi3_scale.batch.process_memory import limited_process
 from gaudi3_scale.batch.trial_steps import Steps, run_steps
 from gaudi3_scale.core._batch.search import OK, OUT_OF_MEMORY, WORKLOAD_ERROR
+from gaudi3_scale.core._cards.hbm_use import held_bytes
 from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.devices import choose_device, local_device
 from gaudi3_scale.memory import CudaMemory, DeviceMemory, GaudiMemory
@@ -128,6 +129,7 @@ def _memory(memory: DeviceMemory) -> Result:
         "peak_memory_bytes": peak,
         "limit_bytes": memory.limit,
         "used_by_others_bytes": memory.used_by_others,
+        "held_memory_bytes": sum(held_bytes("self").values()) or None,
     }
 
 

@@ -10,7 +10,7 @@ says whether it can fork, then answers each line with one line; it ends with its
     <- {"requests": [{...}], "environments": [{}], "logs": ["/path"], "timeout": 60}
     -> {"ended": [[0, 0]]}
 
-A request is one of ``gaudi3_scale.batch.trial``, one for each rank, or of ``gaudi3_scale.batch.estimate``. ``ended``
+A request is one of ``gaudi3_scale.batch.trial``, one for each rank, or of ``gaudi3_scale.estimate.workload``. ``ended``
 has exit status (null: past its time) and order of ending for each.
 """
 
@@ -25,10 +25,10 @@ import traceback
 from pathlib import Path
 from typing import Any, Callable, Mapping, Sequence
 
-from gaudi3_scale.batch.estimate import answer
 from gaudi3_scale.batch.process_memory import import_optimizers
 from gaudi3_scale.batch.trial import run_trial, write_result
 from gaudi3_scale.core._batch.trial_processes import end_group, end_without_owner, wait_together
+from gaudi3_scale.estimate.workload import answer
 
 
 def main() -> None:

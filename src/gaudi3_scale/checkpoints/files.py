@@ -68,7 +68,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
         stream.write(manifest_text(manifest))
         stream.flush()
         os.fsync(stream.fileno())
-    _sync_folder(folder)
+    sync(folder)
 
 
 def manifest_of(folder: Path) -> Manifest:
@@ -126,7 +126,7 @@ def put_in_place(unfinished: Path, final: Path, check: Check = unfenced) -> None
     A later generation removes what is unfinished as soon as it has the fence, before it reads what there is: who passes
     ``check`` and sleeps then has nothing left to rename, and what it would have replaced stays.
     """
-    _sync_folder(unfinished)
+    sync(unfinished)
     check()
     replaced = _hidden(final) if final.exists() else None
     try:
@@ -135,7 +135,7 @@ def put_in_place(unfinished: Path, final: Path, check: Check = unfenced) -> None
         if replaced:
             replaced.rename(final)
         raise
-    _sync_folder(final.parent)
+    sync(final.parent)
     if replaced:
         shutil.rmtree(replaced, ignore_errors=True)
 
@@ -192,9 +192,9 @@ def _hidden(path: Path) -> Path:
     return path.rename(hidden)
 
 
-def _sync_folder(folder: Path) -> None:
-    """A name is on the disk only when its folder is."""
-    handle = os.open(folder, os.O_RDONLY)
+def sync(path: Path) -> None:
+    """Have a file or a folder on the disk. A name is there only when its folder is."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

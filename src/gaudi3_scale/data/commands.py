@@ -9,29 +9,23 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import Sequence
 
-from gaudi3_scale import __version__
 from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.data.manifest import Manifest, described, digests_of, open_pair, write_manifest
 from gaudi3_scale.data.prepare import prepare
 from gaudi3_scale.data.tokenizers import BYTES
-from gaudi3_scale.options import ArgumentParser, positive, positive_real
+from gaudi3_scale.options import positive, positive_real
 
 PART_BYTES = 16 << 20
 _PAIR = "PREFIX.bin and PREFIX.idx, as data prepare and Megatron-LM make them"
 
 
-def parse_command(arguments: Sequence[str]) -> argparse.Namespace:
-    """The options, and as ``run`` the function that takes them and returns the exit status."""
-    parser = ArgumentParser(prog="gaudi3_scale", description="What is done on a node before a training job.")
-    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    data = parser.add_subparsers(required=True, metavar="data").add_parser("data", help="the text to train on")
-    commands = data.add_subparsers(required=True, metavar="prepare|check|workers")
+def add_data(parser: argparse.ArgumentParser) -> None:
+    """Each command sets ``run`` to the function that takes the options and returns the exit status."""
+    commands = parser.add_subparsers(required=True, metavar="prepare|check|workers")
     _add_prepare(commands.add_parser("prepare", help="make tokens of text; what is there already stays"))
     _add_check(commands.add_parser("check", help="compare tokens with their checksums, or write these"))
     _add_workers(commands.add_parser("workers", help="measure how many data loader processes keep up"))
-    return parser.parse_args(arguments)
 
 
 def _add_prepare(parser: argparse.ArgumentParser) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import torch
 from lightning.pytorch.plugins import MixedPrecision
 
+from gaudi3_scale.elsewhere import FP8
 from gaudi3_scale.gaudi.accelerator import GaudiAccelerator
 
 PRECISIONS = ("bf16-mixed", "32-true")
@@ -20,6 +21,8 @@ class GaudiMixedPrecision(MixedPrecision):
     """
 
     def __init__(self, precision: str = "bf16-mixed") -> None:
+        if "fp8" in str(precision).lower():
+            raise ValueError(f"precision={precision!r}: {FP8}.")
         if precision not in PRECISIONS:
             raise ValueError(f"precision={precision!r}: choose one of {', '.join(PRECISIONS)}.")
         super().__init__("bf16-mixed", GaudiAccelerator.name())

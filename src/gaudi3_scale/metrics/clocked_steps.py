@@ -7,9 +7,11 @@ from __future__ import annotations
 from typing import Any, Callable
 
 import lightning.pytorch as lightning
+import torch
 from lightning.pytorch.profilers import Profiler
 from torch.nn.parallel import DistributedDataParallel
 
+from gaudi3_scale.metrics.exposed_communication import ExposedCommunication, exposed_communication
 from gaudi3_scale.metrics.step_clock import BACKWARD, DATA, FORWARD, OPTIMIZER, OTHER, StepClock
 
 # What DDP is told of the steps whose communication nobody asks for; it takes the first ten of a run in any case.
@@ -43,9 +45,11 @@ class ClockedSteps(lightning.Callback):
         self._trainer: lightning.Trainer | None = None
         self._begun = False
         self._stepped = False
+        self._exposed: ExposedCommunication | None = None
 
     def on_train_start(self, trainer: lightning.Trainer, *_: object) -> None:
         self._trainer = trainer
+        self._exposed = exposed_communication(trainer.strategy.root_device, trainer.strategy.model)
         sample_communication(trainer.strategy.model, self._clock.each_step)
 
     def _waits(self) -> None:
@@ -62,10 +66,14 @@ class ClockedSteps(lightning.Callback):
     def on_train_batch_start(self, *_: object) -> None:
         self._clock.lap(DATA)
 
-    def on_before_backward(self, *_: object) -> None:
+    def on_before_backward(self, _trainer: object, _module: object, loss: torch.Tensor) -> None:
         self._clock.lap(FORWARD)
+        if self._exposed and self._clock.measures:
+            self._exposed.watch(loss)
 
     def on_after_backward(self, *_: object) -> None:
+        if self._exposed and self._clock.measures:
+            self._exposed.over()
         self._clock.lap(BACKWARD)
 
     def on_before_optimizer_step(self, *_: object) -> None:
@@ -79,8 +87,11 @@ class ClockedSteps(lightning.Callback):
         self._begun = self._stepped = False
         if self._clock.measures:
             self._clock.lap(OPTIMIZER)
-            self._clock.end(communication_seconds(trainer.strategy.model))
+            self._clock.end(self._communication(trainer.strategy.model))
             sample_communication(trainer.strategy.model, self._clock.each_step)
+
+    def _communication(self, model: Any) -> float | None:
+        return self._exposed.seconds() if self._exposed else communication_seconds(model)
 
 
 def sample_communication(model: Any, wanted: bool) -> None:

@@ -1,9 +1,10 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Metric lines in TensorBoard and Weights & Biases as well, which can neither fail nor slow down the job.
+"""Metric lines in TensorBoard, Weights & Biases and MLflow as well, which can neither fail nor slow down the job.
 
-Each is Lightning's logger in a thread of its own behind a queue: what is slow there waits there, what is too much is
-dropped, and the first exception is told and ends it.
+MLflow's points go through a file (mlflow_logger.py). Each of the others is Lightning's logger in a thread of its own
+behind a queue: what is slow there waits there, what is too much is dropped, and the first exception is told and ends
+it.
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ from typing import Any, Callable, Iterator, Mapping, NamedTuple, Sequence
 from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.extras import remedy
 from gaudi3_scale.json_lines import WriteLine
+from gaudi3_scale.metrics.mlflow_logger import FAILED, FINISHED, MlflowLogger
+from gaudi3_scale.metrics.mlflow_server import server_of
 
-TENSORBOARD, WANDB = "tensorboard", "wandb"
-NAMES = (TENSORBOARD, WANDB)
+TENSORBOARD, WANDB, MLFLOW = "tensorboard", "wandb", "mlflow"
+NAMES = (TENSORBOARD, WANDB, MLFLOW)
 KEY = "WANDB_API_KEY"
 # Lines that may wait for a logger, and the seconds that all of them get at the end for what is left.
 MOST_WAITING = 1000
@@ -58,6 +61,13 @@ def choose_loggers(wish: str, environment: Mapping[str, str]) -> tuple[str, ...]
 
 def _missing(name: str, environment: Mapping[str, str]) -> str | None:
     """Why it cannot be used here, as the rest of a sentence."""
+    if name == MLFLOW:
+        # By its REST interface: the package is not needed.
+        try:
+            server_of(environment)
+        except GaudiError as error:
+            return str(error)
+        return None
     if importlib.util.find_spec(name) is None:
         return f"{name} is not installed; {remedy(name)}, or leave it out."
     if name == WANDB and not environment.get(KEY) and environment.get("WANDB_MODE") != "offline":
@@ -75,18 +85,24 @@ def logged(write: WriteLine, names: Sequence[str], job_dir: Path, start: int) ->
         TENSORBOARD: lambda: _tensorboard(job_dir, start),
         WANDB: lambda: _wandb(job_dir, job),
     }
-    threads = [LoggerThread(name, makers[name]) for name in names]
+    threads = [LoggerThread(name, makers[name]) for name in names if name in makers]
+    mlflow = MlflowLogger(job_dir, job, server_of(os.environ)) if MLFLOW in names else None
+    takers: list[LoggerThread | MlflowLogger] = [*threads, *([mlflow] if mlflow else [])]
 
     def write_and_log(kind: str, **fields: object) -> None:
         write(kind, **fields)
         step = fields.get("step")
-        if threads and kind in ("step", "end") and isinstance(step, int):
-            for thread in threads:
-                thread.log(numbers_of(fields), step)
+        if takers and kind in ("step", "end") and isinstance(step, int):
+            for taker in takers:
+                taker.log(numbers_of(fields), step)
 
+    status = FAILED
     try:
         yield write_and_log
+        status = FINISHED
     finally:
+        if mlflow:
+            mlflow.close(status)
         deadline = time.monotonic() + PATIENCE_S
         # Each of them is closed, also behind one that could not be.
         closed = [thread.close(deadline) for thread in threads]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any, Callable, Sequence
+from typing import Any, Sequence
 
 import lightning.pytorch as lightning
 import torch
@@ -14,7 +14,9 @@ import torch
 from gaudi3_scale.json_lines import WriteLine
 from gaudi3_scale.metrics.clocked_steps import ClockedSteps
 from gaudi3_scale.metrics.metric_lines import MetricLines
+from gaudi3_scale.metrics.peak_memory import MemoryUse
 from gaudi3_scale.metrics.step_clock import StepClock
+from gaudi3_scale.metrics.step_work import StepWork
 from gaudi3_scale.progress import ProgressFile
 
 
@@ -58,11 +60,11 @@ def observe(
     *,
     every: int,
     max_steps: int,
-    tokens_per_step: int,
+    work: StepWork,
     nodes: Sequence[str],
-    peak_bytes: Callable[[], int],
+    memory: MemoryUse,
 ) -> Observation:
     """Lines every ``every`` steps; on cards the steps of these lines are the ones that are measured."""
     clock = StepClock(device, lambda step: step % every == 0)
-    metrics = MetricLines(every, max_steps, tokens_per_step, write, clock=clock, nodes=nodes, peak_bytes=peak_bytes)
+    metrics = MetricLines(every, max_steps, work, write, clock=clock, nodes=nodes, memory=memory)
     return Observation(metrics, ClockedSteps(clock), ReportedProgress(ProgressFile.of_job(os.environ), clock))

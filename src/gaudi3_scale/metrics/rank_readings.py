@@ -9,6 +9,7 @@ import statistics
 from dataclasses import astuple, dataclass
 from typing import Mapping, Sequence
 
+from gaudi3_scale.metrics.peak_memory import MemoryUse
 from gaudi3_scale.metrics.step_clock import PARTS
 
 NOTABLE = 1.2
@@ -17,10 +18,14 @@ NOTABLE = 1.2
 
 @dataclass(frozen=True)
 class Reading:
-    """One rank's; seconds are means a step, NaN where they are not known. ``busy`` is data and forward."""
+    """One rank's; seconds are means a step, NaN where they are not known. ``busy`` is data and forward.
+
+    ``memory`` is the most that was in use, ``in_use`` what is between two steps.
+    """
 
     loss: float
     memory: float
+    in_use: float
     busy: float
     data: float
     forward: float
@@ -33,8 +38,9 @@ class Reading:
 Readings = Sequence[Reading]
 
 
-def reading(loss: float, memory: int, busy: float | None, parts: Mapping[str, float | None]) -> Reading:
-    return Reading(loss, float(memory), _number(busy), **{part: _number(parts[part]) for part in PARTS})
+def reading(loss: float, memory: MemoryUse, busy: float | None, parts: Mapping[str, float | None]) -> Reading:
+    peak, in_use = float(memory.peak()), float(memory.in_use())
+    return Reading(loss, peak, in_use, _number(busy), **{part: _number(parts[part]) for part in PARTS})
 
 
 def as_numbers(one: Reading) -> tuple[float, ...]:

@@ -52,7 +52,7 @@ def local_model(directory: Path, from_scratch: bool, sequence_length: int, data:
         model: nn.Module = AutoModelForCausalLM.from_pretrained(directory, config=config, dtype=torch.float32, **_LOCAL)
     except (ValueError, KeyError, OSError, RuntimeError) as error:
         raise GaudiError(
-            f"--model {directory}: transformers cannot make a causal language model of it: {_first_line(error)}; "
+            f"--model {directory}: transformers cannot make a causal language model of it: {first_line(error)}; "
             "give another model, or another release of transformers."
         ) from error
     return model.train()
@@ -106,5 +106,6 @@ def _require_room(directory: Path, config: object, sequence_length: int, data: T
         )
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
+    """What it says, as a clause; its type where it says nothing."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -69,7 +69,8 @@ class LanguageModel(nn.Module):
         self.places = nn.Embedding(shape.sequence_length, shape.width)
         self.blocks = nn.ModuleList(Block(shape) for _layer in range(shape.layers))
         self.norm = nn.LayerNorm(shape.width)
-        self.head = nn.Linear(shape.width, shape.vocabulary)
+        # Without a bias, as GPT-2's: a model that serving software knows can have these weights (export/built_in.py).
+        self.head = nn.Linear(shape.width, shape.vocabulary, bias=False)
         self.apply(_initialize)
         # The sum over all layers keeps its size when each addition starts smaller (Radford et al. 2019, GPT-2).
         block: Any
@@ -102,5 +103,5 @@ def next_token_loss(model: nn.Module, windows: torch.Tensor) -> torch.Tensor:
 def _initialize(module: nn.Module) -> None:
     if isinstance(module, (nn.Linear, nn.Embedding)):
         nn.init.normal_(module.weight, std=0.02)
-    if isinstance(module, nn.Linear):
+    if isinstance(module, nn.Linear) and module.bias is not None:
         nn.init.zeros_(module.bias)

@@ -23,7 +23,7 @@ def main() -> int:
     options = _parse()
     files = Files(options.directory)
     try:
-        holders = find_holders(kernel_tree()) if options.unless_held else []
+        holders = [one for one in find_holders(kernel_tree()) if one.computes] if options.unless_held else []
         if holders:
             sys.stderr.write(f"gaudi3_scale.qualify: left out, since the cards are held by {holders[0]}.\n")
             return EXIT_CODES[INCONCLUSIVE]

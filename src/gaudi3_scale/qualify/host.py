@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 
+from gaudi3_scale.core._cards.hlml_interface import MOST_REPLACED_ROWS
 from gaudi3_scale.core._node.check import advice, failed
 from gaudi3_scale.core._node.commands import Run
 from gaudi3_scale.core._qualify.plan import HOST
@@ -17,13 +18,13 @@ from gaudi3_scale.core._verify.verdict import Limits, verdict
 _IDLE_MEMORY_MIB = 1024
 
 
-def check_host(release: str, cards: int, run: Run, kernel_root: str) -> Result:
+def check_host(release: str, cards: int, run: Run, kernel_root: str, replaced_rows: int = MOST_REPLACED_ROWS) -> Result:
     """All that is wrong with cards, driver, firmware, temperatures, links and PCIe, each in one sentence.
 
     A program that had not ended says nothing against the node by itself.
     """
     begun = time.monotonic()
-    limits = Limits(cards, "hpu", None, _IDLE_MEMORY_MIB, None, external_links=False)
+    limits = Limits(cards, "hpu", None, _IDLE_MEMORY_MIB, None, external_links=False, replaced_rows=replaced_rows)
     measured = measure(run, kernel_root, None)
     checks = verdict(measured, find_release(release), limits)
     problems = failed(checks)

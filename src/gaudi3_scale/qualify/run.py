@@ -10,11 +10,12 @@ from dataclasses import asdict, replace
 from typing import Any, Mapping
 
 from gaudi3_scale.core._cards.accel_sysfs import timeout_locked
-from gaudi3_scale.core._cards.hpu_facts import HpuFacts, gather
+from gaudi3_scale.core._cards.hlml_interface import MOST_REPLACED_ROWS
+from gaudi3_scale.core._cards.hpu_facts import gather
 from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.core._node.commands import Run
 from gaudi3_scale.core._node.kernel_modules import find_holders
-from gaudi3_scale.core._qualify.counters import grown
+from gaudi3_scale.core._qualify.counters import grown, throttled
 from gaudi3_scale.core._qualify.environment import DOCUMENTED, read_environment
 from gaudi3_scale.core._qualify.files import Files
 from gaudi3_scale.core._qualify.kernel_log import errors_since
@@ -51,14 +52,18 @@ def _watched(
     name, environment = str(test["test"]), read_environment(os.environ)
     try:
         if name == HOST:
-            return check_host(str(plan["release"]), int(plan["cards"]), run, kernel_root)
+            rows = int(plan.get("replaced_rows_limit", MOST_REPLACED_ROWS))
+            return check_host(str(plan["release"]), int(plan["cards"]), run, kernel_root, rows)
         unmet = _prepare(test, plan, files, run, kernel_root, environment)
     except GaudiError as error:
         return Result(name, hl_qual.STAGE, UNKNOWN, (str(error),))
-    begun, before = time.time(), gather(run, kernel_root)
+    begun, before = time.time(), gather(run, kernel_root, hlml=True)
     seconds, generation = float(test["seconds"]), str(plan["generation"])
     result = hl_qual.run_test(name, generation, test["words"], seconds, str(test["action"]), qual_root, environment)
-    worse = _worse(begun, before, run, kernel_root)
+    after = gather(run, kernel_root, hlml=True)
+    logged = [f"the kernel said meanwhile: {line}." for line in errors_since(begun, run, kernel_root)]
+    worse = [*logged, *grown(before, after)]
+    result = replace(result, remarks=(*result.remarks, *throttled(before, after)))
     if unmet and result.state == FAILED:
         # Without what it needs, a failing test also makes the driver reset cards and say so.
         return result.with_reasons(worse).unless_met(unmet)
@@ -78,7 +83,7 @@ def _prepare(
 
     Raises GaudiError for what the test cannot do without.
     """
-    holders = find_holders(kernel_root)
+    holders = [one for one in find_holders(kernel_root) if one.computes]
     if holders:
         raise GaudiError(f"the cards are held by {holders[0]}; the test needs them alone.")
     lacking = [name for name in test.get("environment", ()) if name not in environment]
@@ -103,11 +108,6 @@ def _prepare(
     if wanted == UNLOCKED:
         raise GaudiError(why)
     return [f"this may not be a fault of a card: {why}"]
-
-
-def _worse(begun: float, before: HpuFacts, run: Run, kernel_root: str) -> list[str]:
-    logged = [f"the kernel said meanwhile: {line}." for line in errors_since(begun, run, kernel_root)]
-    return [*logged, *grown(before, gather(run, kernel_root))]
 
 
 def _conclude(plan: Mapping[str, Any], files: Files) -> str:

@@ -24,14 +24,17 @@ def report_step(
     max_steps: int | None = None,
     learning_rate: object = None,
     busy_seconds: object = None,
+    gradient_norm: object = None,
+    flops: object = None,
 ) -> None:
     """Tell the job that optimizer step ``step`` is finished; to be called on every rank, after each step.
 
     ``step`` counts over all epochs and restarts. ``loss``: of this step; of rank 0's the newest since the line before
     is shown. ``tokens``, ``samples``: what this rank alone has worked on in the step; all ranks are taken to have as
     much. ``max_steps``: the last step of the job. ``busy_seconds``: what a step takes of this rank's own work, without
-    waiting for others; slow ranks are found by it. Numbers may be Python's, NumPy's or PyTorch's; a tensor is read only
-    when it is written, at most every two seconds.
+    waiting for others; slow ranks are found by it. ``gradient_norm``: of the step, before clipping. ``flops``: the
+    floating-point operations of the model in the step, of this rank alone, for its share of a Gaudi's peak. Numbers may
+    be Python's, NumPy's or PyTorch's; a tensor is read only when it is written, at most every two seconds.
 
     Outside a job it does nothing. It never raises: what cannot be written or is no number is said once on standard
     error, and so is a step before the last one.
@@ -48,6 +51,8 @@ def report_step(
             max_steps=max_steps,
             learning_rate=learning_rate,
             busy_seconds=busy_seconds,
+            gradient_norm=gradient_norm,
+            flops=flops,
         )
     except Exception as error:
         _complain(error)

@@ -16,8 +16,10 @@ from typing import Any, Callable, Mapping
 
 from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.json_lines import line_writer, no_line
+from gaudi3_scale.metrics.bridge_counters import bridge_counters, counters_file
 from gaudi3_scale.metrics.rates import Rates
 from gaudi3_scale.progress import DIRECTORY, ProgressFile
+from gaudi3_scale.reporting.counted_work import CountedWork
 from gaudi3_scale.reporting.reported_numbers import real_of, step_of
 
 METRICS = "GAUDI3_SCALE_METRICS"
@@ -39,6 +41,8 @@ class StepReports:
         self.active = bool(environment.get(DIRECTORY) or self._metrics)
         self._write = no_line
         self._said: set[str] = set()
+        self._counters = counters_file(environment)
+        self._counted = CountedWork(self._world_size, self._real, self._say_no_number, self.say)
         self._started = False
         self._forget()
 
@@ -47,8 +51,9 @@ class StepReports:
         # A number, or PyTorch's, which is read when it has to be written: reading waits for the device.
         self._loss: Any = None
         self._rate: Any = None
+        self._norm: Any = None
         self._busy: object = None
-        self._counted: dict[str, Any] = {}
+        self._counted.forget()
         self._max_steps: int | None = None
         self._line_step = -1
         self._next = 0.0
@@ -101,6 +106,8 @@ class StepReports:
         max_steps: object = None,
         learning_rate: object = None,
         busy_seconds: object = None,
+        gradient_norm: object = None,
+        flops: object = None,
     ) -> None:
         """``step`` is finished; see :func:`gaudi3_scale.report_step`."""
         made = step_of(step)
@@ -119,23 +126,23 @@ class StepReports:
             self._progress.done(made, self._real("busy_seconds", busy_seconds))
         if not self._metrics:
             return
-        self._keep(loss, learning_rate, {"tokens": tokens, "samples": samples})
+        self._keep(loss, learning_rate, gradient_norm, {"tokens": tokens, "samples": samples, "flops": flops})
         if max_steps is not None:
             self._max_steps = step_of(max_steps)
         now = self._clock()
         if now >= self._next or made == self._max_steps:
             self._line(made, now)
 
-    def _keep(self, loss: Any, learning_rate: object, counts: Mapping[str, object]) -> None:
+    def _keep(self, loss: Any, learning_rate: object, norm: Any, counts: Mapping[str, object]) -> None:
         """For the next line."""
         if loss is not None:
             # Without the graph that it came from, which would stay in memory with it.
             self._loss = loss if isinstance(loss, float) else loss.detach() if hasattr(loss, "detach") else loss
         if learning_rate is not None:
             self._rate = learning_rate
-        for what, value in counts.items():
-            if value is not None:
-                self._count(what, value)
+        if norm is not None:
+            self._norm = norm.detach() if hasattr(norm, "detach") else norm
+        self._counted.add(counts)
 
     def tell(self, kind: str, **fields: object) -> None:
         """A line of another kind."""
@@ -159,16 +166,6 @@ class StepReports:
         ends = {"first_loss": self._losses[0], "last_loss": self._losses[-1]} if self._losses else {}
         self._write("end", step=self._step, max_steps=self._max_steps, **ends)
 
-    def _count(self, what: str, value: Any) -> None:
-        if isinstance(value, bool):
-            self._say_no_number(what, value)
-            return
-        try:
-            # Also of PyTorch's numbers, which are not read before they are written.
-            self._counted[what] = self._counted.get(what, 0) + value
-        except Exception:
-            self._say_no_number(what, value)
-
     def _line(self, step: int, now: float) -> None:
         if step <= self._line_step and self._loss is None:
             return
@@ -177,6 +174,7 @@ class StepReports:
         steps, self._line_step = step - self._line_step, step
         left = None if self._max_steps is None else self._rates.seconds_left(self._max_steps)
         loss, rate = self._real("loss", self._loss), self._real("learning_rate", self._rate)
+        norm = self._real("gradient_norm", self._norm)
         if loss is not None:
             self._losses = [self._losses[0] if self._losses else loss, loss]
         self._write(
@@ -184,23 +182,16 @@ class StepReports:
             step=step,
             max_steps=self._max_steps,
             **({} if loss is None else {"loss": loss}),
-            **(self._speed(each * steps) if each else {}),
+            **({} if norm is None else {"gradient_norm": norm}),
+            **(self._counted.speeds(each * steps) if each else {}),
             seconds_left=left and round(left, 1),
             ends_at=None if left is None else round(time.time() + left),
             **({} if rate is None else {"lr": rate}),
             seconds={"step": each and round(each, 7)},
+            **bridge_counters(self._counters),
         )
-        self._loss, self._counted = None, {}
-
-    def _speed(self, seconds: float) -> dict[str, float]:
-        """Of all ranks, which are taken to have as much to do as this one."""
-        rates: dict[str, float] = {}
-        for what, value in self._counted.items():
-            number = self._real(what, value)
-            if number is not None:
-                rates[f"{what}_per_second"] = round(self._world_size * number / seconds, 1)
-                rates[f"{what}_per_second_per_card"] = round(number / seconds, 1)
-        return rates
+        self._loss = self._norm = None
+        self._counted.forget()
 
     def _real(self, what: str, value: object) -> float | None:
         if value is None or isinstance(value, float):

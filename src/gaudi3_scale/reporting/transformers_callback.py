@@ -79,9 +79,9 @@ class TransformersCallback(TrainerCallback):
         self, args: TrainingArguments, state: TrainerState, *_: Any, logs: dict[str, Any] | None = None, **__: Any
     ) -> None:
         if self._reports.active and logs and "loss" in logs:
-            self._report(args, state, logs["loss"])
+            self._report(args, state, logs["loss"], logs.get("grad_norm"))
 
-    def _report(self, args: TrainingArguments, state: TrainerState, loss: object = None) -> None:
+    def _report(self, args: TrainingArguments, state: TrainerState, loss: object = None, norm: object = None) -> None:
         samples = args.train_batch_size * args.gradient_accumulation_steps
         # All ranks' (include_num_input_tokens_seen); as each rank reports its own, a share of it.
         seen = int(state.num_input_tokens_seen or 0)
@@ -93,6 +93,7 @@ class TransformersCallback(TrainerCallback):
             tokens=tokens if seen else None,
             learning_rate=self._learning_rate,
             busy_seconds=None if self._clock is None else self._clock.busy(),
+            gradient_norm=norm,
         )
 
     def on_save(self, args: TrainingArguments, state: TrainerState, *_: Any, **__: Any) -> None:

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import Collection
+
 from gaudi3_scale.core._cards.hl_smi import number, parse_query
 from gaudi3_scale.core._node.commands import Run
 
@@ -12,9 +14,13 @@ USAGE_FIELDS = ("bus_id", "module_id", "memory.used", "utilization.aip", "power.
 MIB = 1 << 20
 
 
-def ask_cards(run: Run, timeout: float) -> dict[str, list[int | None]]:
-    """Per cent, bytes and watts, a value a card in the order of the module ids; empty where there is no answer."""
+def ask_cards(run: Run, timeout: float, modules: Collection[int] = ()) -> dict[str, list[int | None]]:
+    """Per cent, bytes and watts, a value a card in the order of the module ids; empty where there is no answer.
+
+    ``modules``: those of a job that has not all cards; another job's load and power are not its own.
+    """
     rows = parse_query(run(["hl-smi", "-Q", ",".join(USAGE_FIELDS), "-f", "csv"], timeout=timeout).stdout)
+    rows = [row for row in rows if not modules or number(row.get("module_id")) in modules]
     rows.sort(key=lambda row: (number(row.get("module_id")) or 0, row.get("bus_id") or ""))
     if not rows:
         return {}

@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 import math
-from typing import Mapping
+from typing import Mapping, Sequence
 
-from gaudi3_scale.core._job.reported_failure import LEFT, failure_sentence, first_failure_of
+from gaudi3_scale.core._job.followers import first_with_others
+from gaudi3_scale.core._job.reported_failure import LEFT, failure_sentence
 from gaudi3_scale.supervisor.members import Standing
 from gaudi3_scale.supervisor.messages import GROWING, HANG, ISOLATED, LEAVING, NODE_LOST, RANK_FAILED
 from gaudi3_scale.supervisor.state import Rules, State
@@ -16,18 +17,21 @@ from gaudi3_scale.supervisor.state import Rules, State
 NODES_CHANGED = (NODE_LOST, ISOLATED, LEAVING, GROWING)
 
 
-def first_failure(view: Standing, rules: Rules, now: float) -> dict[str, object] | None:
-    """What failed first among the nodes that are heard, with its ``host``; ages are compared, never clocks."""
+def first_failure(view: Standing, rules: Rules, now: float, members: Sequence[int] = ()) -> dict[str, object] | None:
+    """What failed first among the nodes that are heard, with its ``host`` and a line for who followed; ages are
+    compared, never clocks. ``members``: the nodes that had ranks.
+    """
     reported = {
         rules.names[index]: {**message.report.failure, "time": now - view.failure_age(index)}
         for index, message in view.messages.items()
         if message.report.failure is not None
     }
-    found = first_failure_of(reported)
+    found = first_with_others(reported, [rules.names[index] for index in members if index in view.messages])
     if found is None:
         return None
-    original = view.messages[rules.names.index(found[0])].report.failure or {}
-    return {**original, "host": found[0]}
+    host, failure = found
+    original = view.messages[rules.names.index(host)].report.failure or {}
+    return {**original, "host": host, "others": failure["others"]}
 
 
 def cause_may_show(

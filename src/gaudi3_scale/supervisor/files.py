@@ -19,8 +19,10 @@ from gaudi3_scale.supervisor.state import Event, Rules
 class Supervision:
     """One launch of a job, as ``supervision.json`` describes it to the node ``host``. ``witness`` "": there is none.
 
+    ``container_process`` is where the process number of torchrun in a container is; "": it runs on the node itself.
     ``argv`` is torchrun's, with RENDEZVOUS_ID, NNODES, NODE_RANK and MASTER_ADDRESS as whole words for what each
     generation decides. ``file`` is what it was read from. ``checkpoint_directory`` "": nothing is handed over there.
+    ``modules``: the cards of its ranks where these are not all of the node; none: all.
     """
 
     job: str
@@ -48,6 +50,8 @@ class Supervision:
     stop_requested: str
     venv: str
     rules: Rules
+    container_process: str = ""
+    modules: tuple[int, ...] = ()
 
 
 RENDEZVOUS_ID = "@RENDEZVOUS_ID@"
@@ -92,6 +96,8 @@ def _supervision(data: Mapping[str, object], path: str) -> Supervision:
         ranks_directory=str(data["ranks_directory"]),
         stop_requested=str(data["stop_requested"]),
         venv=str(data["venv"]),
+        container_process=str(data.get("container_process") or ""),
+        modules=tuple(int(one) for one in _words(data.get("modules") or [])),
         rules=_rules(data, hosts, (*hosts, *spares, *filter(None, [witness]))),
     )
 

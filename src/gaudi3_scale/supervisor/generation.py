@@ -38,6 +38,7 @@ class Generation:
     before it failed early, one after the other. ``has_run``: the program has run for min_runtime in one before it.
     ``left_out``: nodes that were too slow, or on which the program could not begin, by index. ``step``: the furthest
     that any generation before it got; None: none made a step, or none told of it.
+    ``failed_at``: the place at which the program failed right before, by its own fault (see ``repeated``), or "".
     ``grown``: the nodes for which ranks were ended so that the job could grow, by index, each as often as that was
     done. ``reason`` is a sentence; ``outcome`` and ``failure`` (:meth:`job.failure.RankFailure.as_dict`, with ``host``)
     are those of an end. ``witness`` votes and has no ranks.
@@ -52,6 +53,7 @@ class Generation:
     left_out: tuple[int, ...] = ()
     step: int | None = None
     grown: tuple[int, ...] = ()
+    failed_at: str = ""
     reason: str = ""
     outcome: str = ""
     failure: Mapping[str, object] | None = None
@@ -108,6 +110,7 @@ def as_plain(generation: Generation) -> list[object]:
         list(generation.left_out),
         generation.step,
         list(generation.grown),
+        generation.failed_at,
         generation.reason,
         generation.outcome,
         generation.failure,

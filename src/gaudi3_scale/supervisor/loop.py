@@ -88,7 +88,7 @@ class Loop:
         self._decoder = Decoder(given.key, len(given.rules.names))
         self._node = Node(given, run_process, lambda: self._watchdog.gets_on(clock()))
         group = own_control_group(JobPaths(given.job).unit)
-        self._usage = Usage(f"{given.log_directory}/usage.jsonl", given.device, group, run_process)
+        self._usage = Usage(f"{given.log_directory}/usage.jsonl", given.device, group, run_process, given.modules)
         self._state = begin(self._rules, incarnation, votes, clock())
         self._kept = votes
         self._unkept: float | None = None

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Mapping, Optional
 
 from gaudi3_scale.core._job.log_lines import cut_middle
+from gaudi3_scale.core._job.reported_failure import texts_of
 from gaudi3_scale.supervisor.generation import Generation
 
 # Where a node's own worker group of the current generation stands.
@@ -35,7 +36,9 @@ CAUSES = (RANK_FAILED, NODE_LOST, ISOLATED, HANG, STOP, LEAVING, GROWING)
 TEXT_LENGTH = 400
 REASON_LENGTH = 2000
 LINES_KEPT = 15
-FAILURE_LENGTHS = dict.fromkeys(("exception", "message", "path", "host"), 2 * TEXT_LENGTH)
+# Of these a part says something else than the whole.
+WHOLE_TEXTS = ("kind", "at", "row")
+FAILURE_LENGTHS = dict.fromkeys(("exception", "message", "path", "host", *WHOLE_TEXTS), 2 * TEXT_LENGTH)
 
 Ballot = tuple[int, int]
 Accepted = Optional[tuple[Ballot, Generation]]
@@ -115,8 +118,8 @@ class Ping:
 
 def short_failure(failure: Mapping[str, object], length: int = TEXT_LENGTH) -> dict[str, object]:
     """The failure in a length that a datagram carries well; the whole log is where its ``path`` says."""
-    lines = failure.get("lines")
-    last = lines[-LINES_KEPT:] if isinstance(lines, (list, tuple)) else ()
-    kept = [cut_middle(str(line), length // 2) for line in last]
+    kept = [cut_middle(line, length // 2) for line in texts_of(failure, "lines")[-LINES_KEPT:]]
     texts = {name: str(failure[name])[: 2 * length] for name in FAILURE_LENGTHS if name in failure}
-    return {**failure, **texts, "lines": kept}
+    texts |= {name: "" for name in WHOLE_TEXTS if len(str(failure.get(name, ""))) > 2 * length}
+    followed = [line[: length // 2] for line in texts_of(failure, "others")[:LINES_KEPT]]
+    return {**failure, **texts, "lines": kept, **({"others": followed} if followed else {})}

@@ -23,7 +23,7 @@ from gaudi3_scale.core._job.rank_logs import (
     ranks_that_end,
     torchrun_failures,
 )
-from gaudi3_scale.core._job.reported_failure import ENDED_BY_AGENT, LEFT
+from gaudi3_scale.core._job.reported_failure import ENDED_BY_AGENT, LEFT, TOLD_BY_OTHERS
 from gaudi3_scale.core._job.supervision import launch_of
 from gaudi3_scale.core._node.commands import Run
 from gaudi3_scale.core._node.process_tree import keep_descendants, own_control_group
@@ -147,6 +147,9 @@ class Node:
         self._refused_since = None
         self._attempt_before = attempt_directory(given.ranks_directory)
         clear_progress(given.progress_directory)
+        if given.container_process:
+            # The number of the generation before is nobody's, or another program's.
+            Path(given.container_process).unlink(missing_ok=True)
         self._progress, self._stepped, self._stacks = Progress(), None, None
         self._refused = self._failure = self._left_at = None
         self._memory_kills.begin(now)
@@ -161,6 +164,7 @@ class Node:
                 now,
                 processes=given.processes_per_node,
                 says_why=self._says_why,
+                container_process=given.container_process,
             )
         except OSError as error:
             self._refused_since = now
@@ -188,7 +192,7 @@ class Node:
             failures = [failure for failure in failures if failure.echo == LEFT]
         if not failures and (ranks.died is None or ranks.suspected):
             return
-        if ranks.suspected and failures[0].echo == ENDED_BY_AGENT:
+        if ranks.suspected and failures[0].echo in (ENDED_BY_AGENT, TOLD_BY_OTHERS):
             # It had ended well, or it was the one that was told to.
             return
         agent = agent_failure(ranks.exit_code or 1, time.time(), ranks.text, given.agent_log)
@@ -215,7 +219,7 @@ class Node:
             return
         if self._health is None or (self._health.reason is not None and now - self._health.started > LOOK_AGAIN_S):
             given = self._given
-            arguments = (given.device, given.processes_per_node, self._run, given.kernel_root)
+            arguments = (given.device, given.processes_per_node, self._run, given.kernel_root, given.modules)
             self._health = HealthCheck(lambda: unfit_reason(*arguments), now)
         if self._health.reason is not None:
             self._fit, self._unfit = not self._health.reason, self._health.reason

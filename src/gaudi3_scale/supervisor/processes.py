@@ -16,6 +16,7 @@ from typing import IO, Callable, Mapping, Sequence, cast
 from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.core._job.agent_table import NOTICE, agent_entries, signaled
 from gaudi3_scale.core._node.process_tree import descendants, ended_children, environment_of, processes_in, started_with
+from gaudi3_scale.core._node.regular_file import read_end
 from gaudi3_scale.supervisor.rank_exits import Gone, RankExits
 
 # The agent ends its other ranks at once when one has failed, and says so; which one it was it says only when they are
@@ -83,9 +84,11 @@ class Ranks:
         *,
         processes: int,
         says_why: Callable[[int], bool],
+        container_process: str = "",
     ) -> None:
-        """``processes``: how many ranks the agent starts; ``says_why``: whether the log of the one with this local rank
-        has the exception that it ended by.
+        """``container_process``: the file with the number of the agent, where what is started is the engine of a
+        container (``core._job.container.enter``). ``processes``: how many ranks the agent starts;
+        ``says_why``: whether the log of the one with this local rank has the exception that it ended by.
         """
         self.generation = generation
         self.started = now
@@ -96,6 +99,7 @@ class Ranks:
         self.alive = True
         self.exit_code: int | None = None
         self._control_group = control_group
+        self._container_process = container_process
         self._ending: float | None = None
         self._killed: float | None = None
         self._ranks_gone: float | None = None
@@ -140,8 +144,13 @@ class Ranks:
         return self._ending is not None
 
     def below_agent(self) -> dict[int, int]:
-        """Process by local rank. What a rank leaves behind has its variables, but is not below the agent any more."""
-        return ranks_of(self._agent.pid)
+        """Process by local rank. What a rank leaves behind has its variables, but is not below the agent any more.
+
+        A container is not below the program that started it: what watches over it (conmon) became a child of this
+        process, and has whatever a rank leaves behind there as well.
+        """
+        inner = _number_in(self._container_process) if self._container_process else self._agent.pid
+        return ranks_of(inner) if inner else {}
 
     def look(self, now: float) -> None:
         """See what has happened since."""
@@ -247,6 +256,12 @@ class Ranks:
             said = self.text
             self._named = self._named or bool(NOTICE.search(said))
             self._signs = self._signs or self._named or bool(FIRST_SIGN.search(said))
+
+
+def _number_in(path: str) -> int:
+    """0 where the file is not there, or has no number: the container has not begun."""
+    text = (read_end(path, _LONGEST_NUMBER + 1) or "").strip()
+    return int(text) if text.isdecimal() else 0
 
 
 def _send(pid: int, number: int) -> None:

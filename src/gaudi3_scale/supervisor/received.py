@@ -139,9 +139,8 @@ def _whole_numbers(data: object, most: int, least: int = 0) -> list[int]:
 
 
 def generation_of(data: object, nodes: int) -> Generation:
-    number, kind, places, restarts, early, has_run, left_out, step, grown, reason, outcome, failure, witness = _list(
-        data, 13, 13
-    )
+    number, kind, places, restarts, early, has_run, left_out, step, grown, failed_at, *end = _list(data, 14, 14)
+    reason, outcome, failure, witness = end
     taken = tuple(_place(place, nodes) for place in _list(places, nodes))
     votes = _place(witness, nodes)
     indexes = [place[0] for place in taken if place is not None]
@@ -158,6 +157,7 @@ def generation_of(data: object, nodes: int) -> Generation:
         left_out=tuple(count_of(index, nodes - 1) for index in _list(left_out, nodes)),
         step=_maybe(count_of, step),
         grown=tuple(count_of(index, nodes - 1) for index in _list(grown, MOST_GROWTHS)),
+        failed_at=_text(failed_at, TEXT_LENGTH),
         reason=_text(reason, REASON_LENGTH),
         outcome=_text(outcome, TEXT_LENGTH),
         failure=_maybe(_failure, failure),
@@ -269,6 +269,7 @@ _FAILURE: Mapping[str, Callable[[Any], Any]] = {
     "echo": _whole,
     "time": _seconds,
     "lines": lambda value: [_text(line, TEXT_LENGTH) for line in _list(value, LINES_KEPT)],
+    "others": lambda value: [_text(line, TEXT_LENGTH) for line in _list(value, LINES_KEPT)],
     **{
         name: (lambda value, most=most: _text(value, most))  # type: ignore[misc]
         for name, most in FAILURE_LENGTHS.items()

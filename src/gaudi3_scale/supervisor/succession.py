@@ -26,6 +26,7 @@ from gaudi3_scale.supervisor.generation import END, FAILED, RUN, STOPPED, SUCCEE
 from gaudi3_scale.supervisor.members import Standing, all_done, fit_nodes, places_for, standing
 from gaudi3_scale.supervisor.messages import GROWING, Message
 from gaudi3_scale.supervisor.pace import stragglers
+from gaudi3_scale.supervisor.repeated import failed_at, is_repeated, why_no_more
 from gaudi3_scale.supervisor.state import Rules, State
 
 # While nobody new shows up at the start, a host is waited for so many times lost_after before a spare takes its place.
@@ -61,14 +62,17 @@ def successor(state: State, rules: Rules, own: Message, now: float) -> Generatio
 def _after_interruption(state: State, rules: Rules, view: Standing, now: float) -> Generation | None:
     """Of ranks that were ended, or ended by themselves, and are all gone."""
     current = state.committed
-    failure = first_failure(view, rules, now)
+    failure = first_failure(view, rules, now, current.indexes)
     if cause_may_show(state, rules, view, failure, now):
         return None
     if went_silent_before(state, rules, view, failure, now):
         failure = None
     why = why_it_ended(state, rules, view, failure).rstrip(".")
+    left_out = _left_out(state, rules, view, failure)
     if not state.is_further and refused_its_arguments(failure):
         return _end(current, FAILED, f"{why}; a program that refuses its arguments is not started again", failure)
+    if failure is not None and is_repeated(state, rules, view, failure, left_out):
+        return _end(current, FAILED, f"{why}; {why_no_more(failure)}", failure)
     early = _early_failures(state, rules, view)
     if early >= MOST_EARLY_FAILURES:
         return _end(current, FAILED, f"{why}; {_of_early(early, rules)}: it is not started again", failure)
@@ -148,7 +152,9 @@ def _next_run(
     current = state.committed
     early = _early_failures(state, rules, view)
     most = min(MOST_EARLY_FAILURES, early + rules.max_restarts - current.restarts)
-    again = f"; {_of_early(early, rules)}, and is tried again ({most} times end the job)"
+    place = failed_at(state, failure)
+    twice = ", twice at the same place do, too" if place and most > 2 and rules.min_runtime > 0 else ""
+    again = f"; {_of_early(early, rules)}, and is tried again ({most} times end the job{twice})"
     grows = state.interruption is not None and state.interruption.cause == GROWING
     return replace(
         current,
@@ -161,6 +167,7 @@ def _next_run(
         has_run=current.has_run or has_run(state, rules),
         left_out=left_out,
         step=state.step if state.is_further else current.step,
+        failed_at=place,
         grown=(*current.grown, state.interruption.index) if grows and state.interruption is not None else current.grown,
         reason=f"{why}{again}" if early else why,
     )

@@ -12,8 +12,9 @@ import json
 import os
 import threading
 import time
-from typing import Mapping
+from typing import Collection, Mapping
 
+from gaudi3_scale.core._cards.hbm_use import held_by
 from gaudi3_scale.core._node.commands import Run
 from gaudi3_scale.core._node.process_tree import descendants
 from gaudi3_scale.core._node.regular_file import read_end
@@ -32,10 +33,13 @@ MOST_BYTES = 4 << 20
 
 
 class Usage:
-    """``look`` is called while there are ranks. Cards are asked in a thread, and never while a question is open."""
+    """``look`` is called while there are ranks. Cards are asked in a thread, and never while a question is open.
 
-    def __init__(self, path: str, device: str, control_group: str, run: Run) -> None:
-        self._path, self._group, self._run = path, control_group, run
+    Of the cards those of ``modules`` count; none: all.
+    """
+
+    def __init__(self, path: str, device: str, control_group: str, run: Run, modules: Collection[int] = ()) -> None:
+        self._path, self._group, self._run, self._modules = path, control_group, run, modules
         self._has_cards = device == "hpu"
         self._lines = (read_end(path, MOST_BYTES) or "").splitlines(keepends=True)[-MOST_LINES:]
         self._interval = SAMPLE_S
@@ -80,7 +84,11 @@ class Usage:
     def _answer(self) -> None:
         # What is not known is not drawn; whether a card is well is asked elsewhere.
         with contextlib.suppress(Exception):
-            self._cards = ask_cards(self._run, CARDS_ANSWER_S)
+            held = held_by([os.getpid(), *descendants(os.getpid())])
+            self._cards = {
+                **ask_cards(self._run, CARDS_ANSWER_S, self._modules),
+                **({"held_bytes": held} if held else {}),
+            }
 
     def _keep(self, reported: Mapping[str, object]) -> None:
         line = json.dumps(reported, separators=(",", ":")) + "\n"

@@ -7,6 +7,15 @@ from __future__ import annotations
 from gaudi3_scale.core._errors import GaudiError
 
 
+def require_one_pass(static_graph: bool, passes: int) -> None:
+    """Raises GaudiError where DDP would see two kinds of backward passes, with and without an exchange of gradients."""
+    if static_graph and passes > 1:
+        raise GaudiError(
+            f"--static-graph: a step has {passes} passes, and they are not all alike, since the last alone exchanges "
+            "gradients; leave it out, or make a step of one pass."
+        )
+
+
 def passes_of_step(global_batch: int | None, batch_size: int, world_size: int, passes: int | None) -> int:
     """``passes`` as asked for (None: not asked, which is 1), or what makes ``global_batch`` windows on all ranks.
 

@@ -40,20 +40,29 @@ class LanguageModelTask(lightning.LightningModule):
     """``samples_seen`` counts the windows that all ranks together have trained on: where a resumed job reads on.
 
     ``shape`` is what a checkpoint's weights fit to, by the names of the options. ``sharded`` shares the model out over
-    the ranks (FSDP2).
+    the ranks (FSDP2). ``origin`` is what an export has to know of the model beside its weights. ``gradient_norm`` is
+    that of the last step before it was clipped, on the device until somebody reads it; None where nothing is clipped.
     """
 
     def __init__(
-        self, model: nn.Module, shape: dict[str, Any], schedule: Schedule, reading: Reading, sharded: bool = False
+        self,
+        model: nn.Module,
+        shape: dict[str, Any],
+        schedule: Schedule,
+        reading: Reading,
+        sharded: bool = False,
+        origin: dict[str, str] | None = None,
     ) -> None:
         super().__init__()
         self.model = model
         self.samples_seen = 0
+        self.gradient_norm: torch.Tensor | None = None
         self.reading = reading
         self.training_windows = TrainingWindows(reading.windows)
         self._shape = shape
         self._schedule = schedule
         self._sharded = sharded
+        self._origin = origin or {}
 
     def configure_model(self) -> None:
         if self._sharded:
@@ -73,6 +82,16 @@ class LanguageModelTask(lightning.LightningModule):
             "optimizer": optimizer,
             "lr_scheduler": {"scheduler": self._schedule.scheduler(optimizer), "interval": "step"},
         }
+
+    def configure_gradient_clipping(
+        self,
+        optimizer: torch.optim.Optimizer,  # noqa: ARG002
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: str | None = None,  # noqa: ARG002
+    ) -> None:
+        """As Lightning clips, but that the norm is kept."""
+        if gradient_clip_val:
+            self.gradient_norm = torch.nn.utils.clip_grad_norm_(self.parameters(), gradient_clip_val)
 
     def train_dataloader(self) -> DataLoader[torch.Tensor]:
         """Lightning asks for it after a checkpoint was restored, so that ``samples_seen`` is where to read on."""
@@ -104,6 +123,7 @@ class LanguageModelTask(lightning.LightningModule):
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["samples_seen"] = self.samples_seen
         checkpoint["model_shape"] = self._shape
+        checkpoint["origin"] = self._origin
         checkpoint["schedule"] = {"schedule": self._schedule.name, **self._fixed_by_schedule()}
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:

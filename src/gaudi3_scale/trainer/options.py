@@ -11,7 +11,9 @@ from typing import Sequence
 
 from gaudi3_scale.checkpoints.bucket_url import s3_url
 from gaudi3_scale.core._errors import GaudiError
+from gaudi3_scale.elsewhere import FP8
 from gaudi3_scale.options import ArgumentParser, not_negative, not_negative_real, positive, positive_real
+from gaudi3_scale.profiler.training_options import add_profile, check_profile
 
 AUTO = "auto"
 
@@ -32,14 +34,32 @@ def parse_options(arguments: Sequence[str]) -> argparse.Namespace:
             f"--warmup-steps {options.warmup_steps}: one cycle rises over at least 2 steps and comes down before "
             f"--max-steps {options.max_steps}; give 0, a number between, or leave it out."
         )
+    _require_validation(options)
     if options.from_scratch and options.model is None:
         raise GaudiError("--from-scratch is for --model; the built-in model always begins with new weights.")
+    if options.static_graph and options.sharding != "ddp":
+        raise GaudiError("--static-graph is an option of DDP; give --sharding ddp, or leave it out.")
     if options.gradient_compression != "none" and options.sharding != "ddp":
         raise GaudiError(
             f"--gradient-compression {options.gradient_compression}: FSDP2 exchanges gradients by itself; "
             "give --sharding ddp, or leave the compression out."
         )
+    check_profile(options, os.environ)
     return options
+
+
+def _require_validation(options: argparse.Namespace) -> None:
+    """GaudiError where something is to be decided by validations, and there are none."""
+    if options.patience is not None and not options.validate_every:
+        raise GaudiError(
+            f"--patience {options.patience} counts validations during the training, and there are none; "
+            "give --validate-every too."
+        )
+    if options.validate_every and not options.validation_batches:
+        raise GaudiError(
+            f"--validate-every {options.validate_every}: --validation-batches 0 leaves nothing to validate with; "
+            "give 1 or more."
+        )
 
 
 def _parser() -> ArgumentParser:
@@ -53,6 +73,7 @@ def _parser() -> ArgumentParser:
     _add_ranks(parser.add_argument_group("ranks and memory"))
     _add_files(parser.add_argument_group("files"))
     _add_checkpoints(parser.add_argument_group("checkpoints"))
+    add_profile(parser.add_argument_group("profile"))
     return parser
 
 
@@ -61,7 +82,10 @@ def _add_job(job: argparse._ArgumentGroup) -> None:
     job.add_argument("--stop-after-steps", type=positive, help="end this run after so many steps, to resume later")
     job.add_argument("--device", default=AUTO, help="auto, hpu, cuda or cpu (default: %(default)s)")
     job.add_argument(
-        "--precision", choices=("bf16", "fp32"), help="bf16 is autocast (default: bf16 on hpu and cuda, fp32 on cpu)"
+        "--precision",
+        type=_precision,
+        choices=("bf16", "fp32"),
+        help="bf16 is autocast (default: bf16 on hpu and cuda, fp32 on cpu)",
     )
     job.add_argument("--seed", type=not_negative, default=0, help="of weights and data order (default: %(default)s)")
 
@@ -80,6 +104,12 @@ def _add_data(data: argparse._ArgumentGroup) -> None:
     )
     data.add_argument(
         "--validation-batches", type=not_negative, default=8, help="held-out batches per rank at the end (default: 8)"
+    )
+    data.add_argument(
+        "--validate-every", type=not_negative, default=0, help="steps; 0: at the end only (default: %(default)s)"
+    )
+    data.add_argument(
+        "--patience", type=positive, metavar="N", help="end after N validations in a row without a lower loss"
     )
 
 
@@ -133,6 +163,11 @@ def _add_ranks(ranks: argparse._ArgumentGroup) -> None:
         default=AUTO,
         help="keep only the blocks' inputs and recompute the rest; auto: from 10^9 parameters on",
     )
+    ranks.add_argument(
+        "--static-graph",
+        action="store_true",
+        help="ddp may take it that each step uses the same parameters in the same order",
+    )
     ranks.add_argument("--compile", action="store_true", help="compile the model (torch.compile)")
 
 
@@ -150,10 +185,17 @@ def _add_files(files: argparse._ArgumentGroup) -> None:
     )
     files.add_argument("--metrics-every", type=positive, default=10, help="steps per line (default: %(default)s)")
     files.add_argument(
+        "--peak-tflops",
+        type=positive_real,
+        metavar="N",
+        help="of one card in the training's precision, where the table has none or another",
+    )
+    files.add_argument(
         "--loggers",
         default="auto",
         metavar="auto|none|NAME,NAME",
-        help="tensorboard, wandb (default: auto, those that are installed, and wandb with WANDB_API_KEY)",
+        help="tensorboard, wandb, mlflow (default: auto, those that are installed, wandb with WANDB_API_KEY, mlflow "
+        "with MLFLOW_TRACKING_URI)",
     )
 
 
@@ -183,6 +225,12 @@ def _add_checkpoints(checkpoints: argparse._ArgumentGroup) -> None:
         action="store_true",
         help="resume from the bucket's newest checkpoint although this job's key did not sign it",
     )
+
+
+def _precision(text: str) -> str:
+    if text.lower().startswith("fp8"):
+        raise argparse.ArgumentTypeError(FP8)
+    return text
 
 
 def _workers(text: str) -> int | None:

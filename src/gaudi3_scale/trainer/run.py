@@ -19,20 +19,24 @@ from gaudi3_scale.checkpoints.callback import Checkpoints
 from gaudi3_scale.checkpoints.job import checkpoints_of_job
 from gaudi3_scale.data.training_data import TrainingData, open_data, require_same_data
 from gaudi3_scale.devices import choose_device, compile_backend, local_device
+from gaudi3_scale.estimate.before_start import require_room
 from gaudi3_scale.json_lines import WriteLine, line_writer, no_line
 from gaudi3_scale.metrics.loggers import choose_loggers, logged
 from gaudi3_scale.metrics.observation import Observation, observe
-from gaudi3_scale.metrics.peak_memory import device_memory, peak_reader
+from gaudi3_scale.metrics.peak_memory import device_memory, memory_use
 from gaudi3_scale.metrics.run_facts import run_facts
 from gaudi3_scale.models.sharding import FSDP2
 from gaudi3_scale.models.training_model import TrainingModel, build_model
+from gaudi3_scale.profiler.training import profile_callbacks
 from gaudi3_scale.ranks import Ranks, join, node_names, ranks_from
-from gaudi3_scale.trainer.global_batch import passes_of_step
+from gaudi3_scale.trainer.global_batch import passes_of_step, require_one_pass
 from gaudi3_scale.trainer.language_model_task import LanguageModelTask, Reading
 from gaudi3_scale.trainer.measured_workers import measured_workers
+from gaudi3_scale.trainer.planned_work import precision_of, work_of_step
 from gaudi3_scale.trainer.schedules import Schedule
 from gaudi3_scale.trainer.seeded_batches import SeededBatches
-from gaudi3_scale.trainer.strategies import trainer_parts
+from gaudi3_scale.trainer.strategies import DataParallel, trainer_parts
+from gaudi3_scale.trainer.validation import Plan, Validation
 
 
 @dataclass(frozen=True)
@@ -66,17 +70,17 @@ def run(options: argparse.Namespace, callbacks: Sequence[lightning.Callback] = (
         made.write("end", step=start, max_steps=options.max_steps, message="already at --max-steps: nothing to train")
     else:
         with logged(made.write, loggers if made.ranks.rank == 0 else (), options.job_dir, start) as write:
-            samples = options.batch_size * made.passes * made.ranks.world_size
             observation = observe(
                 made.device,
                 write,
                 every=options.metrics_every,
                 max_steps=options.max_steps,
-                tokens_per_step=samples * options.sequence_length,
+                work=work_of_step(options, made.device, made.ranks, made.passes, made.data.vocabulary),
                 nodes=nodes,
-                peak_bytes=peak_reader(memory),
+                memory=memory_use(memory),
             )
-            _train(options, replace(made, write=write), observation, callbacks)
+            profiled = profile_callbacks(options, made.ranks, made.device, start, write, nodes)
+            _train(options, replace(made, write=write), observation, [*callbacks, *profiled])
     made.checkpoints.finish_upload()
 
 
@@ -85,12 +89,14 @@ def _made(options: argparse.Namespace) -> _Run:
     ranks = ranks_from(os.environ)
     kind = choose_device(options.device)
     passes = passes_of_step(options.global_batch_size, options.batch_size, ranks.world_size, options.accumulate)
+    require_one_pass(options.static_graph, passes)
     data = open_data(options.text, options.data, options.sequence_length)
     _quieten_libraries()
+    device = local_device(kind, ranks.local_rank)
+    require_room(options, data.vocabulary, ranks, device)
     torch.manual_seed(options.seed)
     model = build_model(options, data)
     write = line_writer(options.metrics) if ranks.rank == 0 else no_line
-    device = local_device(kind, ranks.local_rank)
     join(ranks, device)
     require_same_data(data, device)
     return _Run(ranks, device, passes, data, model, checkpoints_of_job(options, ranks, write), write)
@@ -112,7 +118,7 @@ def _tell_start(options: argparse.Namespace, made: _Run, facts: Mapping[str, Any
         accumulate=made.passes,
         global_batch_size=options.batch_size * made.passes * made.ranks.world_size,
         schedule=options.schedule,
-        precision=_precision(options, made),
+        precision=precision_of(options, made.device),
         compiled=options.compile,
         clip=options.clip,
         gradient_compression=options.gradient_compression,
@@ -122,15 +128,13 @@ def _tell_start(options: argparse.Namespace, made: _Run, facts: Mapping[str, Any
     )
 
 
-def _precision(options: argparse.Namespace, made: _Run) -> str:
-    return str(options.precision or ("fp32" if made.device.type == "cpu" else "bf16"))
-
-
 def _task(options: argparse.Namespace, made: _Run) -> LanguageModelTask:
     schedule = Schedule(options.learning_rate, options.warmup_steps, options.max_steps, options.schedule)
     workers = (lambda task: measured_workers(task, made.write)) if options.workers is None else options.workers
     reading = Reading(made.data.windows, options.batch_size, options.seed, made.ranks, workers)
-    task = LanguageModelTask(made.model.module, made.model.shape, schedule, reading, sharded=options.sharding == FSDP2)
+    origin = {"tokenizer": made.data.tokenizer, "directory": str(options.model.resolve()) if options.model else ""}
+    sharded = options.sharding == FSDP2
+    task = LanguageModelTask(made.model.module, made.model.shape, schedule, reading, sharded, origin)
     if options.compile:
         # In place: the names in a checkpoint stay those of the model that is not compiled.
         task.model.compile(backend=compile_backend(made.device.type))
@@ -141,15 +145,21 @@ def _train(
     options: argparse.Namespace, made: _Run, observation: Observation, callbacks: Sequence[lightning.Callback]
 ) -> None:
     task, checkpoints = _task(options, made), made.checkpoints
+    plan = Plan(options.validate_every, options.validation_batches, options.patience, options.max_steps)
+    validation = Validation(plan, made.write)
     trainer = lightning.Trainer(
         **trainer_parts(
-            made.device, _precision(options, made), made.ranks, options.sharding, options.gradient_compression
+            made.device,
+            precision_of(options, made.device),
+            made.ranks,
+            options.sharding,
+            DataParallel(options.gradient_compression, options.static_graph),
         ),
         max_epochs=-1,
         max_steps=min(options.max_steps, checkpoints.start + (options.stop_after_steps or options.max_steps)),
         accumulate_grad_batches=made.passes,
         gradient_clip_val=options.clip or None,
-        **observation.trainer_parts(SeededBatches(options.seed, made.ranks.rank), checkpoints, *callbacks),
+        **observation.trainer_parts(SeededBatches(options.seed, made.ranks.rank), validation, checkpoints, *callbacks),
         default_root_dir=options.job_dir,
         limit_val_batches=options.validation_batches,
         num_sanity_val_steps=0,
@@ -163,15 +173,16 @@ def _train(
     if checkpoints.stopped:
         made.write("stopped", step=step, max_steps=options.max_steps, reason="SIGTERM")
         return
-    validation = trainer.validate(task, verbose=False)
+    found = trainer.validate(task, verbose=False)
     made.write(
         "end",
         step=step,
         max_steps=options.max_steps,
         first_loss=observation.metrics.first_loss,
         last_loss=observation.metrics.last_loss,
-        validation_loss=validation[0].get("validation_loss") if validation else None,
+        validation_loss=found[0].get("validation_loss") if found else None,
         tokens_per_second=observation.metrics.rate(),
+        **({"reason": validation.reason} if validation.reason else {}),
     )
 
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -18,12 +19,27 @@ from gaudi3_scale.ranks import Ranks
 from gaudi3_scale.trainer.gradient_compression import communication_hook
 
 
+@dataclass(frozen=True)
+class DataParallel:
+    """``compression`` of gradients is none, fp16, bf16 or powersgd.
+
+    ``static_graph``: each step uses the same parameters in the same order, which DDP then need not look for.
+    """
+
+    compression: str = "none"
+    static_graph: bool = False
+
+
 def trainer_parts(
-    device: torch.device, precision: str, ranks: Ranks, sharding: str = DDP, compression: str = "none"
+    device: torch.device,
+    precision: str,
+    ranks: Ranks,
+    sharding: str = DDP,
+    parallel: DataParallel | None = None,
 ) -> dict[str, Any]:
     """The arguments of Lightning's Trainer that depend on the device; ``precision`` is bf16 or fp32.
 
-    ``sharding`` is ddp or fsdp2, ``compression`` of DDP's gradients none, fp16, bf16 or powersgd.
+    ``sharding`` is ddp or fsdp2, ``parallel`` is what DDP is told besides.
     The process group has to exist (:func:`gaudi3_scale.ranks.join`).
     """
     is_hpu = device.type == "hpu"
@@ -33,16 +49,20 @@ def trainer_parts(
         "accelerator": GaudiAccelerator() if is_hpu else device.type,
         "devices": ranks.local_world_size,
         "num_nodes": ranks.nodes,
-        "strategy": _strategy(is_hpu, ranks, sharding, compression),
+        "strategy": _strategy(is_hpu, ranks, sharding, parallel or DataParallel()),
         "plugins": [environment, mixed[precision]],
         "use_distributed_sampler": False,
     }
 
 
-def _strategy(is_hpu: bool, ranks: Ranks, sharding: str, compression: str) -> Strategy:
+def _strategy(is_hpu: bool, ranks: Ranks, sharding: str, parallel: DataParallel) -> Strategy:
     if sharding == FSDP2:
         sizes: dict[str, Any] = {"data_parallel_size": ranks.world_size, "tensor_parallel_size": 1}
         fsdp2 = GaudiFSDP2Strategy if is_hpu else AccumulatingStrategy
         return fsdp2(**sizes)
     data_parallel = GaudiDDPStrategy if is_hpu else HookedDDPStrategy
-    return data_parallel(gradient_as_bucket_view=True, **communication_hook(compression))
+    return data_parallel(
+        gradient_as_bucket_view=True,
+        static_graph=parallel.static_graph,
+        **communication_hook(parallel.compression),
+    )

@@ -41,6 +41,7 @@ def assert_same(before, after):
         assert (one is None and other is None) or torch.equal(one, other)
 
 
+@pytest.mark.in_turn
 def test_a_model_gets_its_batch_size_and_is_left_as_it_was(capsys):
     model = Perceptron().eval()
     model(torch.randn(4, FEATURES)).sum().backward()
@@ -86,6 +87,7 @@ def test_even_what_fails_is_put_back():
     assert_same(before, state(model))
 
 
+@pytest.mark.in_turn
 def test_lightning_trains_with_what_the_callback_found():
     task = PerceptronTask()
     callback = AdaptiveBatchCallback(memory_limit=48 * MIB, multiple_of=8)

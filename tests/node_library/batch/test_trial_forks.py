@@ -63,8 +63,9 @@ def how(tmp_path):
     return {"python": sys.executable, "timeout": 60.0, "environment": environment}
 
 
+@pytest.mark.in_turn
 def test_whatever_a_fork_does_the_next_one_runs(workload, how):
-    with Trials(workload("mine:step_of", memory_limit=64 * MIB), **{**how, "timeout": 20.0}) as attempt:
+    with Trials(workload("mine:step_of", memory_limit=64 * MIB), **{**how, "timeout": 60.0}) as attempt:
         first, dead, second, large = attempt(2), attempt(13), attempt(3), attempt(100)
         assert (first.outcome, dead.outcome, second.outcome, large.outcome) == ("ok", "crash", "ok", "out_of_memory")
         assert "SIGSEGV" in dead.message
@@ -80,6 +81,7 @@ def test_whatever_a_fork_does_the_next_one_runs(workload, how):
     assert not Path(f"/proc/{restarted}").exists()
 
 
+@pytest.mark.in_turn
 def test_past_its_time_a_fork_is_ended(workload, how):
     with Trials(workload("mine:step_of"), **{**how, "timeout": 5.0}) as attempt:
         hung, after = attempt(15), attempt(2)

@@ -124,6 +124,7 @@ def test_sigterm_to_one_rank_writes_a_checkpoint_at_one_step_and_ends(tmp_path, 
     assert_stopped_and_goes_on(tmp_path, whole)
 
 
+@pytest.mark.in_turn
 def test_sigterm_to_every_process_some_of_them_twice_is_one(tmp_path, whole):
     job = torchrun(tmp_path, "-m", "gaudi3_scale.train", *TRAIN, "--text", LICENSE)
     wait_until(lambda: has_stepped(tmp_path), job)
@@ -292,6 +293,7 @@ def fill(directory: Path) -> None:
             stream.write(bytes(1 << 16))
 
 
+@pytest.mark.in_turn
 def test_a_training_whose_last_state_is_nowhere_has_not_succeeded(small_disk, tmp_path):
     fill(small_disk)
     options = ["--max-steps", 8, "--text", LICENSE]

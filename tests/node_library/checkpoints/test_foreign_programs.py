@@ -46,6 +46,7 @@ ROWS = {
 pytestmark = pytest.mark.skipif(not TORCHRUN.exists(), reason="torch is not installed")
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize(("words", "second", "resumed"), named_rows(ROWS, set(rows_of(ROWS, len(ROWS)))))
 def test_it_goes_on_from_its_checkpoint_on_each_node(tmp_path, monkeypatch, words, second, resumed):
     if words.startswith("trl"):

@@ -206,6 +206,7 @@ def nodes(tmp_path, monkeypatch):
         one.kill_all()
 
 
+@pytest.mark.in_turn
 @pytest.mark.skipif(not TORCHRUN.exists(), reason="torch is not installed")
 def test_a_program_that_saves_on_rank_0_goes_on_from_its_checkpoint_on_all_nodes(nodes):
     cluster = nodes("a", "b")

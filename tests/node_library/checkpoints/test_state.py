@@ -66,8 +66,8 @@ def test_a_batch_draws_the_same_numbers_again():
     ("change", "said"),
     [
         (
-            lambda net: setattr(net, "head", torch.nn.Linear(32, 5)),
-            "model.head.bias is [256] in the checkpoint and",
+            lambda net: setattr(net, "head", torch.nn.Linear(32, 5, bias=False)),
+            "model.head.weight is [256, 32] in the checkpoint and",
         ),
         (lambda net: setattr(net, "more", torch.nn.Linear(1, 1)), "there is no model.more.bias in the checkpoint and"),
         (lambda net: delattr(net, "norm"), "model.norm.bias is [32] in the checkpoint and there is no model.norm.bias"),

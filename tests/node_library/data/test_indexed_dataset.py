@@ -88,6 +88,7 @@ def written(
     return prefix
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_megatron_wrote_is_read(foreign, kind):
     data = open_data(None, foreign / kind, 4)
@@ -96,6 +97,7 @@ def test_what_megatron_wrote_is_read(foreign, kind):
     assert data.windows[[0, 7]].tolist() == [ROW[:5], ROW[28:33]]
 
 
+@pytest.mark.in_turn
 def test_megatron_reads_what_was_prepared(text, tmp_path, prefix):
     more = tmp_path / "text" / "more.txt"
     more.write_text("One line.\n" * 900)
@@ -111,6 +113,7 @@ print(json.dumps([tokens.tolist(), found.sequence_lengths.tolist(), found.docume
     assert [ends[number] for number in documents] == [0, text.stat().st_size, manifest.tokens]
 
 
+@pytest.mark.long
 def test_what_megatron_merged_is_read(text, prefix):
     """Its merge_datasets.py does this with two of ours."""
     ours = [prefix.with_name(name) for name in ("one", "two")]

@@ -59,6 +59,7 @@ def plain(two_ranks):
     return two_ranks(None, "ddp", 6)
 
 
+@pytest.mark.in_turn
 def test_lightnings_launcher_tells_the_bridge_its_ranks(two_ranks, plain):
     ranks = two_ranks([], "habana_ddp", 6)
     assert [rank["reported"] for rank in ranks] == [[[2, 0, 0]], [[2, 1, 1]]]
@@ -66,6 +67,7 @@ def test_lightnings_launcher_tells_the_bridge_its_ranks(two_ranks, plain):
     assert [rank["losses"] for rank in ranks] == [rank["losses"] for rank in plain]
 
 
+@pytest.mark.in_turn
 def test_fsdp2_under_torchrun_learns_the_same_with_half_the_weights_and_goes_on(two_ranks, plain, tmp_path):
     first = two_ranks(BY_TORCHRUN, "habana_fsdp2", 3, tmp_path)
     second = two_ranks(None, "habana_fsdp2", 6, None, tmp_path / "end.ckpt")

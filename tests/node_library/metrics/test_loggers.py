@@ -33,6 +33,8 @@ def installed(monkeypatch):
         (("tensorboard",), {}, ("tensorboard",)),
         (("tensorboard", "wandb"), {}, ("tensorboard",)),
         (("tensorboard", "wandb"), {"WANDB_API_KEY": "k"}, ("tensorboard", "wandb")),
+        ((), {"MLFLOW_TRACKING_URI": "http://127.0.0.1:5000"}, ("mlflow",)),
+        ((), {"MLFLOW_TRACKING_URI": "sqlite:///runs.db"}, ()),
     ],
 )
 def test_auto_is_what_can_be_used(installed, packages, environment, chosen):
@@ -45,13 +47,14 @@ def test_auto_is_what_can_be_used(installed, packages, environment, chosen):
     [
         (
             "tensorbord",
-            r"^--loggers tensorbord: there is no 'tensorbord'; give auto, none, or of tensorboard, wandb\.$",
+            r"^--loggers tensorbord: there is no 'tensorbord'; give auto, none, or of tensorboard, wandb, mlflow\.$",
         ),
         (
             "tensorboard",
             r"^--loggers tensorboard: tensorboard is not installed; add tensorboard to gaudi_venv_extras",
         ),
         ("wandb", r"^--loggers wandb: WANDB_API_KEY is not set; "),
+        ("mlflow", r"^--loggers mlflow: MLFLOW_TRACKING_URI is not set; set it for the job"),
     ],
 )
 def test_a_logger_that_cannot_be_used_is_refused(installed, wish, sentence):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gaudi3_scale.metrics.peak_memory import MemoryUse
 from gaudi3_scale.metrics.rank_readings import (
     Averages,
     as_numbers,
@@ -18,7 +19,7 @@ from gaudi3_scale.metrics.step_clock import PARTS
 
 def of(busy, memory=100, communication=0.5):
     parts = {**dict.fromkeys(PARTS, 1.0), "communication": communication}
-    return reading(2.0, memory, busy, parts)
+    return reading(2.0, MemoryUse(lambda: memory, lambda: memory - 5), busy, parts)
 
 
 def test_a_reading_survives_the_gathering():

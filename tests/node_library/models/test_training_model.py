@@ -81,7 +81,7 @@ def test_a_checkpointed_model_keeps_less(text, llama):
 
 def test_the_start_line_says_how_the_model_is_kept(train_here):
     start = train_here("--max-steps", 1, "--checkpointing", "on")[0]
-    assert (start["checkpointing"], start["sharding"], start["parameters"]) == (True, "ddp", 30_432)
+    assert (start["checkpointing"], start["sharding"], start["parameters"]) == (True, "ddp", 30_176)
 
 
 def test_tokens_are_the_tokenizers_with_an_end_after_each_file(llama, text, tokens):

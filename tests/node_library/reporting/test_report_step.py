@@ -268,3 +268,59 @@ def test_a_report_that_breaks_is_said_once_and_goes_by(job, monkeypatch, capsys)
     module.report_step(1)
     module.report_step(2)
     assert capsys.readouterr().err == "gaudi3_scale: a report was dropped (ZeroDivisionError: division by zero).\n"
+
+
+class Pretends:
+    """A number of PyTorch's that is on its device still."""
+
+    def detach(self):
+        return self
+
+    def __float__(self):
+        return 0.75
+
+
+@pytest.fixture
+def gaudi2(monkeypatch):
+    monkeypatch.setattr("gaudi3_scale.reporting.counted_work.gaudi_label", lambda: "HL-225")
+
+
+def told(job, flops):
+    """The step lines of ten steps of a second each, and what was said."""
+    environment, clock = job
+    reports = StepReports(environment, clock)
+    for step in range(1, 11):
+        clock.now += 1
+        reports.report(step, gradient_norm=Pretends(), flops=flops)
+    return reports
+
+
+def test_a_loop_tells_its_gradient_and_the_share_of_its_card(job, tmp_path, gaudi2):
+    told(job, 216e12)
+    lines = metrics(tmp_path, "step")
+    assert {line["gradient_norm"] for line in lines} == {0.75}
+    # Half of 432 TFLOPS; the first line has no time.
+    assert [line.get("mfu") for line in lines] == [None, *[0.5] * (len(lines) - 1)]
+    assert not any("flops" in name for line in lines for name in line)
+
+
+def test_a_share_that_cannot_be_is_said_once(job, tmp_path, gaudi2, capsys):
+    told(job, 4320e12)
+    assert {line.get("mfu") for line in metrics(tmp_path, "step")} == {None}
+    (warning,) = metrics(tmp_path, "warning")
+    assert warning["message"].startswith("the model would use 1000 % of the peak of HL-225 in bf16")
+    assert capsys.readouterr().err.count("1000 %") == 1
+
+
+def test_on_a_card_that_nobody_knows_there_is_no_share(job, tmp_path):
+    told(job, 216e12)
+    assert not any("mfu" in line for line in metrics(tmp_path, "step"))
+
+
+def test_the_graphs_that_the_bridge_counts_are_in_the_lines_of_a_loop(job, tmp_path):
+    environment, clock = job
+    environment["PT_HPU_METRICS_FILE"] = str(tmp_path / "bridge.json")
+    counted = {"metric_name": "graph_compilation", "statistics": {"TotalNumber": 3}}
+    (tmp_path / "bridge-rank0.json").write_text(f"[{json.dumps(counted)}")
+    told((environment, clock), None)
+    assert {line["graph_compilations"] for line in metrics(tmp_path, "step")} == {3}

@@ -35,3 +35,12 @@ def test_a_value_a_card_in_the_order_of_the_modules():
 
 def test_no_answer_is_no_cards():
     assert ask_cards(answering("hl-smi: no device")[0], 9.0) == {}
+
+
+def test_the_cards_of_another_job_are_not_this_one_s():
+    assert ask_cards(answering(SAID)[0], 9.0, (5, 7)) == {
+        "utilization": [0],
+        "memory_bytes": [672 << 20],
+        "watts": [226],
+    }
+    assert ask_cards(answering(SAID)[0], 9.0, (7,)) == {}

@@ -33,6 +33,7 @@ def wish(cluster, rank, what):
     (cluster.control / str(rank)).write_text(what)
 
 
+@pytest.mark.in_turn
 def test_it_is_named_before_those_that_lost_it(job):
     gone = job.ranks()[3]
     wish(job, 3, "exit")
@@ -59,6 +60,7 @@ def test_a_rank_that_failed_comes_before_it(job):
     assert job.status("a")["reason"].startswith("rank 1 on a failed first: ValueError: bad thing on rank 1")
 
 
+@pytest.mark.in_turn
 def test_ranks_that_wait_for_it_are_hung_and_it_is_named(job):
     for rank in (0, 1, 2):
         wish(job, rank, "hang")

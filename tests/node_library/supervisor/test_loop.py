@@ -85,7 +85,7 @@ def test_a_program_that_tells_no_steps_is_started_again(cluster):
 
 
 @pytest.mark.long
-def test_a_program_that_fails_at_once_is_tried_three_times(cluster):
+def test_a_program_that_fails_twice_at_the_same_place_is_not_tried_again(cluster):
     nodes = cluster(["a", "b"], ["c"])
     nodes.wish("0", "no step")
     nodes.wish("1", "no step")
@@ -95,13 +95,16 @@ def test_a_program_that_fails_at_once_is_tried_three_times(cluster):
     nodes.wait(lambda: "rank_failed" in nodes.kinds("c"))
     assert nodes.events("c")[-1]["text"].startswith("rank 3 on b failed first: ValueError: bad thing on rank 3")
     nodes.wait(lambda: nodes.status("c")["generation"] == 2)
-    assert nodes.events("c")[-1]["text"].endswith("and is tried again (3 times end the job).")
+    assert nodes.events("c")[-1]["text"].endswith(
+        "and is tried again (3 times end the job, twice at the same place do, too)."
+    )
     assert nodes.codes(seconds=60) == {"a": 1, "b": 1, "c": 1}
     assert_nothing_left(nodes)
     for name in nodes.names:
         status = nodes.status(name)
-        assert (status["outcome"], status["restarts"]) == ("failed", 2)
-        assert "failed 3 times in a row before it had run for 60 s" in status["reason"]
+        assert (status["outcome"], status["restarts"]) == ("failed", 1)
+        assert "it failed twice at the same place, ValueError in " in status["reason"]
+        assert "of rank 3, and got no further: trying again cannot help" in status["reason"]
         failure = status["failure"]
         assert (failure["host"], failure["rank"], failure["exception"]) == ("b", 3, "ValueError")
         assert failure["message"] == "bad thing on rank 3"

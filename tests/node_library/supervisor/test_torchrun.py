@@ -49,17 +49,41 @@ for step in range(1, 10000):
     time.sleep(0.1)
 distributed.destroy_process_group()
 """
+# As podman: what it starts is no child of its own, but of a process that watches over it, adopts what its processes
+# leave behind, and becomes a child of the supervisor.
+ENGINE = """
+import ctypes, os, pathlib, subprocess, sys
+pid_file, *command = sys.argv[1:]
+reading, writing = os.pipe()
+if os.fork() == 0:
+    if os.fork() == 0:
+        os.setsid()
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+        inner = subprocess.Popen(command)
+        pathlib.Path(pid_file).write_text(str(inner.pid))
+        code = inner.wait()
+        os.write(writing, bytes([code if code >= 0 else 128 - code]))
+    os._exit(0)
+os.close(writing)
+os.wait()
+status = os.read(reading, 1)
+sys.exit(status[0] if status else 125)
+"""
 # Torch alone takes seconds to start or to show its table on a machine that has other work, too.
 SLACK_S = 12.0
 
 pytestmark = pytest.mark.skipif(not TORCHRUN.exists(), reason="torch is not installed")
 
 
-def started(tmp_path, hosts, spares, processes, **rules):
+def started(tmp_path, hosts, spares, processes, *, in_container=False, **rules):
     """Nodes whose ranks have made a step."""
     (tmp_path / "program.py").write_text(PROGRAM)
+    (tmp_path / "engine.py").write_text(ENGINE)
     cluster = Cluster(tmp_path, hosts, spares, processes=processes, join_timeout=60, **rules)
+    if in_container:
+        cluster.own = lambda place: {"container_process": str(place / "container.pid")}
     cluster.stand_in = lambda place: [
+        *([sys.executable, "-I", str(tmp_path / "engine.py"), str(place / "container.pid")] if in_container else []),
         str(TORCHRUN),
         *("--nnodes", "@NNODES@", "--node-rank", "@NODE_RANK@", "--nproc-per-node", str(processes)),
         *("--rdzv-backend", "static", "--rdzv-id", "test", "--max-restarts", "0"),
@@ -89,6 +113,7 @@ def second_run(cluster, *names):
     cluster.wait(lambda: all(cluster.has_stepped(name, 2) for name in names), 90)
 
 
+@pytest.mark.in_turn
 def test_a_killed_rank_a_lost_node_and_a_stop(nodes):
     first = nodes.ranks()
     os.kill(first[1], signal.SIGKILL)
@@ -115,6 +140,26 @@ def test_a_killed_rank_a_lost_node_and_a_stop(nodes):
     assert nodes.port_is_free()
     # Three runs, three places for logs.
     assert len(list((nodes.place("a") / "ranks").glob("*/attempt_0/0/stderr.log"))) == 3
+
+
+@pytest.mark.in_turn
+def test_in_a_container_a_killed_rank_is_named_and_nothing_is_left(tmp_path):
+    cluster = started(tmp_path, ["a", "b"], [], 1, in_container=True)
+    try:
+        first = cluster.ranks()
+        inner = int((cluster.place("b") / "container.pid").read_text())
+        os.kill(first[1], signal.SIGKILL)
+        assert cluster.wait(lambda: not set(first.values()) & set(cluster.left())) < 2 + SLACK_S
+        second_run(cluster, "a", "b")
+        reported = [event for event in cluster.events("a") if event["kind"] == "rank_failed"]
+        assert [event["text"].splitlines()[0] for event in reported] == ["rank 1 on b failed first: killed by SIGKILL"]
+        assert int((cluster.place("b") / "container.pid").read_text()) != inner
+        cluster.finish()
+        assert cluster.codes() == {"a": 0, "b": 0}
+        assert cluster.left() == []
+        assert cluster.port_is_free()
+    finally:
+        cluster.kill_all()
 
 
 @pytest.mark.long
@@ -145,6 +190,7 @@ def test_a_node_that_goes_down_is_replaced_after_a_checkpoint(nodes):
     shutil.rmtree(nodes.control)
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize(
     ("hosts", "processes", "host"),
     [

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import struct
+import subprocess
+import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from gaudi3_scale.core._cards.hbm_use import held_by
 from gaudi3_scale.core._node.commands import CommandResult
 from gaudi3_scale.supervisor import usage as module
 from gaudi3_scale.supervisor.usage import MOST_LINES, Usage
@@ -95,3 +100,21 @@ def test_the_file_keeps_its_length_and_its_whole_course(path, monkeypatch):
 def test_a_full_disk_ends_nothing(tmp_path):
     usage = Usage(str(tmp_path / "none" / "usage.jsonl"), "cpu", "", None)
     usage.look(1, 0.0)
+
+
+def test_what_ranks_hold_of_cards_is_told_by_synapse_s_own_file(path, tmp_path, monkeypatch):
+    file = tmp_path / "mem_usage_accel2"
+    file.write_bytes(struct.pack("<3Q", 1, 1_795_000_000, 5 << 30))
+    monkeypatch.setattr(module, "held_by", partial(held_by, shared_memory=str(tmp_path)))
+    usage = Usage(path, "hpu", "", lambda *_argv, **_more: CommandResult(0, CARDS, ""))
+    program = f"import sys; kept = open({str(file)!r}, 'rb'); print('open', flush=True); sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", program], stdin=-1, stdout=-1) as rank:
+        rank.stdout.readline()
+        usage.look(1, 0.0)
+        usage._asking.join()
+        rank.stdin.close()
+    usage.look(1, 40.0)
+    assert lines(path)[-1]["cards"]["held_bytes"] == [5 << 30]
+    usage._asking.join()
+    usage.look(1, 80.0)
+    assert "held_bytes" not in lines(path)[-1]["cards"]

@@ -165,3 +165,9 @@ def test_a_step_has_all_its_batches_where_more_of_them_are_accumulated_than_befo
     lines = train_here(*plan, "--batch-size", 4, "--accumulate", 3)
     assert lines[0]["resumed_from"] == 5
     assert losses(lines) == pytest.approx({step: whole[step] for step in range(6, 10)}, rel=0.002)
+
+
+def test_a_static_graph_has_the_same_losses(train_here):
+    plain = losses(train_here("--max-steps", 4, "--loggers", "none", job="plain"))
+    lines = train_here("--max-steps", 4, "--loggers", "none", "--static-graph", job="static")
+    assert losses(lines) == pytest.approx(plain, rel=1e-6)

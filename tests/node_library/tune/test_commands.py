@@ -55,6 +55,7 @@ def start(path: Path, host: str, where: str, *more: object):
     )
 
 
+@pytest.mark.in_turn
 def test_two_processes_share_a_study_through_the_one_that_keeps_it(tmp_path, port):
     path, where = study_file(tmp_path, trials=12), f"grpc://127.0.0.1:{port}"
     make_credentials(tmp_path, "127.0.0.1", 3600)

@@ -192,6 +192,18 @@ def test_nodes_are_left_out_for_an_ordinary_account(monkeypatch: pytest.MonkeyPa
     assert runner.missing(gate) == ""
 
 
+def test_a_processor_that_lacks_what_a_gate_needs_leaves_it_out(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert runner.processor_flags(tmp_path / "none") == set()
+    (tmp_path / "cpuinfo").write_text("processor : 0\nflags : fpu avx2\n")
+    assert "avx2" in runner.processor_flags(tmp_path / "cpuinfo")
+    monkeypatch.setattr(runner, "processor_flags", lambda: {"avx2"})
+    assert runner.missing(Gate("new", "", shell("true"), processor=("avx2",))) == ""
+    lacks = runner.missing(Gate("newer", "", shell("true"), processor=("avx2", "amx_bf16")))
+    assert lacks == "a processor with amx_bf16 is needed"
+
+
 def recorded(gate: Gate, seconds: int) -> Standing:
     return Standing(gate, Proof("", "2026-11-28 01:00", seconds), True, False)
 

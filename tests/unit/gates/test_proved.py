@@ -133,6 +133,18 @@ def test_one_that_never_held_is_overdue_once_the_record_is_ten_commits_old(check
     assert checkout.stands(None).is_overdue
 
 
+def test_a_gate_that_is_new_has_ten_commits_to_hold(checkout: Checkout) -> None:
+    checkout.change(proved.PATH, '{"another": {}}')
+    checkout.change(proved.TABLE, '"another",')
+    for number in range(MOST_COMMITS):
+        checkout.change("other.py", f"{number} more")
+    checkout.change(proved.TABLE, '"another", "engines",')
+    for number in range(MOST_COMMITS - 1):
+        assert not checkout.stands(None).is_overdue
+        checkout.change("other.py", f"{number} again")
+    assert checkout.stands(None).is_overdue
+
+
 def test_a_shallow_clone_cannot_tell(checkout: Checkout, tmp_path_factory: pytest.TempPathFactory) -> None:
     proof = Proof("another", "2026-11-28 01:00", 60)
     for number in range(MOST_COMMITS):

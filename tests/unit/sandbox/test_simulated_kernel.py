@@ -13,7 +13,7 @@ from sandbox.simulator import boot, cpu_power, host_nics
 from sandbox.simulator.external_ports import links, ports_of
 from sandbox.simulator.faults import FaultError, parse
 from sandbox.simulator.kernel_modules.files import dependencies
-from sandbox.simulator.kernel_modules.modprobe import holders, with_modules, without_module
+from sandbox.simulator.kernel_modules.modprobe import holders, of_the_vendor, with_modules, without_module
 from sandbox.simulator.kernel_tree import proc_modules, render
 from sandbox.simulator.node_state import Node, from_json, new_node, replace, to_json
 from sandbox.simulator.readings import readings
@@ -161,6 +161,14 @@ def test_a_module_is_held_by_those_that_use_it_and_by_processes() -> None:
 def test_loading_what_is_loaded_changes_nothing() -> None:
     node = simulated.loaded()
     assert with_modules(node, simulated.MODULES, simulated.RELEASE) == node
+
+
+def test_of_what_a_module_needs_the_kernel_s_own_is_not_simulated() -> None:
+    """As modules.dep has it of the driver of Linux 6.12, and of the module above it."""
+    assert of_the_vendor(("drm",)) == []
+    assert of_the_vendor(("habanalabs_cn", "habanalabs", "drm", "habanalabs_compat")) == [
+        "habanalabs_compat", "habanalabs", "habanalabs_cn",
+    ]  # fmt: skip
 
 
 def test_unloading_the_network_driver_takes_the_external_ports_down() -> None:

@@ -19,8 +19,10 @@ from ..bounds import Answer, Try
 from ..choice import next_for
 from ..estimate import estimate
 from ..memory_model import Prior
+from ..one_rank import one_rank, prior_of_one_rank
 from ..search import OK, OUT_OF_MEMORY, WORKLOAD_ERROR, Trial
 from ..trial import run_trial
+from ..trial_cards import cards_for
 from .key import probe_fields, probe_key
 from .log import ProbeLog, log_path, read_log, write_log
 from .probe import STATE_DIRECTORY, Probe, check, check_imports, parse_size, read_environment
@@ -59,7 +61,7 @@ def probe_step(wanted: Probe, *, refresh: bool = False, check_mode: bool = False
     Raises GaudiError for bounds that hold no size, a missing venv, and whatever ends the search.
     """
     check(wanted)
-    environment = {**read_environment(wanted.environment_files, wanted.user), **wanted.environment}
+    environment = _set_for_the_workload(wanted)
     fields = probe_fields(wanted.workload, environment, wanted.venv, wanted.kernel_root)
     key = probe_key(fields)
     place = _Place(log_path(wanted.state_directory, key), key, fields)
@@ -83,6 +85,11 @@ def probe_step(wanted: Probe, *, refresh: bool = False, check_mode: bool = False
         if isinstance(step, Try):
             return _try(wanted, place, log, step, {**environment_as(wanted.user), **environment})
     return _answered(wanted, place, log, step, tried=False, check_mode=False)
+
+
+def _set_for_the_workload(wanted: Probe) -> dict[str, str]:
+    """The variables that count for the key: not those of whoever runs the probe."""
+    return {**read_environment(wanted.environment_files, wanted.user), **wanted.environment}
 
 
 def _check_imports(wanted: Probe, place: _Place, log: ProbeLog, environment: Mapping[str, str]) -> None:
@@ -120,14 +127,15 @@ def decide(wanted: Probe, trials: Sequence[Trial], prior: Prior | None = None) -
 
 def _try(wanted: Probe, place: _Place, log: ProbeLog, step: Try, environment: Mapping[str, str]) -> dict[str, object]:
     log, size = _with_estimate(wanted, log, step, environment)
-    trial = run_trial(
-        wanted.workload,
-        size,
-        python=wanted.python,
-        timeout=wanted.timeout,
-        environment=environment,
-        user=wanted.user,
-    )
+    with cards_for(wanted.workload, environment, wanted.state_directory, run_process, wanted.kernel_root) as cards:
+        trial = run_trial(
+            wanted.workload,
+            size,
+            python=wanted.python,
+            timeout=wanted.timeout,
+            environment={**environment, **cards},
+            user=wanted.user,
+        )
     made = log.with_trial(trial)
     try:
         if trial.outcome not in (OK, OUT_OF_MEMORY):
@@ -148,8 +156,23 @@ def _with_estimate(wanted: Probe, log: ProbeLog, step: Try, environment: Mapping
     """Before the first trial of a search, what a step takes by its tensors' sizes, and the size that follows of it."""
     if log.estimated or log.trials or wanted.verify is not None:
         return log, step.batch_size
-    prior = estimate(wanted.workload, python=wanted.python, environment=environment, user=wanted.user)
+    prior = _of_one_rank(wanted) or estimate(
+        wanted.workload,
+        python=wanted.python,
+        environment=environment,
+        user=wanted.user,
+        memory=wanted.bounds.card_bytes,
+    )
     return replace(log, prior=prior, estimated=True), decide(wanted, (), prior).batch_size
+
+
+def _of_one_rank(wanted: Probe) -> Prior | None:
+    """What a probe of one rank has left on this node, for a search with several."""
+    alone = one_rank(wanted.workload)
+    if alone is None:
+        return None
+    fields = probe_fields(alone, _set_for_the_workload(wanted), wanted.venv, wanted.kernel_root)
+    return prior_of_one_rank(read_log(log_path(wanted.state_directory, probe_key(fields))).trials)
 
 
 def _open(wanted: Probe, place: _Place, log: ProbeLog, step: Try, backup: str | None = None) -> dict[str, object]:

@@ -52,6 +52,12 @@ def probe_fields(
     return {name: value for name, value in fields.items() if value}
 
 
+def card_memory(device: str, kernel_root: str = "/") -> int | None:
+    """Bytes of a card by its kind, as the kernel shows it; None where that says nothing."""
+    generations = [generation_of(one) for one in _ids(kernel_root)] if device == "hpu" else []
+    return min((generation.hbm_mib << 20 for generation in generations if generation), default=None)
+
+
 def probe_key(fields: Mapping[str, str]) -> str:
     """Sixteen hexadecimal digits; another one as soon as any field differs."""
     return digest(dict(fields))

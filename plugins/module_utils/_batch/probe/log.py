@@ -92,7 +92,14 @@ def _trial(data: Mapping[str, Any]) -> Trial:
     trial = Trial(**{**known, "losses": tuple(map(float, known.get("losses") or ()))})
     if trial.outcome not in KEPT or isinstance(trial.batch_size, bool) or not isinstance(trial.batch_size, int):
         raise ValueError(f"a trial of size {trial.batch_size!r} with the outcome {trial.outcome!r}")
-    for name in ("peak_memory_bytes", "step_seconds", "resting_memory_bytes", "peak_spread_bytes", "limit_bytes"):
+    for name in (
+        "peak_memory_bytes",
+        "step_seconds",
+        "resting_memory_bytes",
+        "peak_spread_bytes",
+        "limit_bytes",
+        "held_memory_bytes",
+    ):
         value = getattr(trial, name)
         if value is not None and not isinstance(value, (int, float)):
             raise ValueError(f"{name} is {value!r}")

@@ -22,6 +22,7 @@ from ..._node.kernel_tree import kernel_tree
 from ..bounds import Bounds
 from ..choice import LARGEST, GlobalBatch
 from ..trial import Workload
+from .key import card_memory
 
 STATE_DIRECTORY = "/var/lib/gaudi3_scale"
 SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>|KiB|MiB|GiB)")
@@ -65,6 +66,7 @@ class Probe:
             limit_bytes=self.workload.memory_limit if self.workload.device == "cpu" else None,
             target_hpu_utilization=self.target_hpu_utilization,
             margin=self.margin,
+            card_bytes=card_memory(self.workload.device, self.kernel_root),
         )
 
     @property

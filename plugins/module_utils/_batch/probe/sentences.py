@@ -30,6 +30,9 @@ def _outcome(trial: Mapping[str, Any]) -> str:
     if peak:
         # As hl-smi and the table have it.
         parts.append(f"{peak >> 20} of {limit >> 20} MiB" if limit else f"{peak >> 20} MiB")
+    if held := trial.get("held_memory_bytes"):
+        # By Synapse, with what PyTorch does not count.
+        parts.append(f"{held >> 20} MiB held on the card")
     if seconds:
         parts.append(f"{quantity(1000 * seconds)} ms a step, {quantity(trial['batch_size'] / seconds)} samples/s")
     return f"ran: {', '.join(parts)}" if parts else "ran"

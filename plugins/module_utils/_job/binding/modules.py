@@ -47,6 +47,19 @@ def modules_by_device(kernel_root: str = "/") -> dict[int, int]:
     return {device.index: device.module_id for device in devices if device.module_id is not None}
 
 
+def addresses_of(modules: Iterable[int], kernel_root: str = "/") -> tuple[str, ...]:
+    """The PCI addresses of the cards with these module ids; raises GaudiError for one that sysfs does not show."""
+    known = {device.module_id: device.pci_address for device in accel_devices(kernel_root)}
+    wanted = tuple(modules)
+    absent = [module for module in wanted if module not in known]
+    if absent:
+        raise GaudiError(
+            f"modules names {absent[0]}, and {kernel_root.rstrip('/')}/sys/class/accel shows no card with that module "
+            "id; see whether the driver is loaded."
+        )
+    return tuple(known[module] for module in wanted)
+
+
 def check_share(share: Share, kernel_root: str = "/") -> None:
     """Raises GaudiError where a job would take fewer cards than the node has, and nobody says which.
 

@@ -41,7 +41,8 @@ def main(argv: Sequence[str]) -> int:
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
     try:
-        os.execv(command[0], command)
+        # A container has its Python wherever its own path leads.
+        os.execvp(command[0], command)
     except OSError as error:
         sys.stderr.write(f"{command[0]} cannot be run: {error.strerror}\n")
     return 1

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import Mapping
+from typing import Iterable, Mapping
 
 from ..._releases.lookup import find_release, version_key
 from ..binding.launcher import Launcher
+from ..binding.modules import VARIABLE
 from ..binding.rank import UNSET
 from ..paths import JobPaths
 from ..plan import Job, starts_in
@@ -94,6 +95,8 @@ def mpirun_argv(
         **LOST_NODE,
     }
     python = f"{job.venv}/bin/python"
+    # Of the job alone, where the node's files may have that of all jobs.
+    own = sorted({"PT_HPU_RECIPE_CACHE_CONFIG", VARIABLE} & set(environment))
     return (
         options.mpirun,
         *(("--allow-run-as-root",) if job.user == "root" else ()),
@@ -108,14 +111,16 @@ def mpirun_argv(
         *(word for name in sorted({*environment, "MASTER_ADDR", "MASTER_PORT"}) for word in ("-x", name)),
         *options.arguments,
         # Not -u: pieces of lines would each get the tag of their rank, amid those of the others.
-        *("/bin/sh", "-c", rank_shell(job, paths), "sh", *(launcher.argv(UNSET) if launcher else ()), python),
+        *("/bin/sh", "-c", rank_shell(job, paths, own), "sh"),
+        *(launcher.argv(UNSET) if launcher else ()),
+        python,
         *job.command,
     )
 
 
 def mpirun_environment(job: Job, environment: Mapping[str, str]) -> dict[str, str]:
     """What the unit's environment file has for mpirun to pass on: where the ranks meet, too."""
-    return {**environment, "MASTER_ADDR": job.rendezvous_address, "MASTER_PORT": str(job.rendezvous_port)}
+    return {**environment, "MASTER_ADDR": job.rendezvous_address, "MASTER_PORT": str(job.port)}
 
 
 def stop_argv(job: Job) -> tuple[str, ...]:
@@ -123,15 +128,19 @@ def stop_argv(job: Job) -> tuple[str, ...]:
     return ("/bin/sh", "-c", STOP, "sh", str(max(1, job.stop_timeout - AT_LAST)))
 
 
-def rank_shell(job: Job, paths: JobPaths) -> str:
-    """What each rank runs before the program: the node's flags, its interface, its place among the ranks."""
+def rank_shell(job: Job, paths: JobPaths, further: Iterable[str] = ()) -> str:
+    """What each rank runs before the program: the node's flags, its interface, its place among the ranks.
+
+    ``further`` variables came through mpirun as the job's own did, and win over the node's files as well.
+    """
+    own = sorted({*job.environment, *further})
     return "\n".join(
         [
             "towards=$MASTER_ADDR",
-            *_kept(job, "kept_"),
+            *_kept(own, "kept_"),
             *read_files(job.environment_files),
             INTERFACE,
-            *restored(job.environment, "kept_"),
+            *restored(own, "kept_"),
             RANKS,
             f"cd {shlex.quote(starts_in(job, paths))} || exit",
             RANK,
@@ -154,6 +163,6 @@ def _placing(job: Job, version: str) -> tuple[str, ...]:
     return ("--map-by", where, "--rank-by", order, "--bind-to", bound)
 
 
-def _kept(job: Job, prefix: str) -> list[str]:
+def _kept(names: Iterable[str], prefix: str) -> list[str]:
     """The job's own values win over the node's files, and came through mpirun, not in this text."""
-    return [f'{prefix}{name}="${name}"' for name in sorted(job.environment)]
+    return [f'{prefix}{name}="${name}"' for name in names]

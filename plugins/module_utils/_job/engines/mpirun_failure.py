@@ -14,6 +14,7 @@ from typing import Mapping
 
 from ..agent_table import AgentEntry
 from ..failure import RankFailure, rank_failure
+from ..failure_kinds import LOST as LOST_NODE
 from ..reported_failure import AGENT
 
 EXITED = re.compile(r"first process to do so was:\s+Process name: \[\S*,(?P<rank>\d+)\]\s+Exit code: +(?P<code>\d+)")
@@ -36,7 +37,7 @@ def mpirun_failure(log: str, path: str, time: float, description: Mapping[str, o
     lost = SILENT.search(log) or CLOSED.search(log)
     if lost is not None:
         # The ranks of the other nodes then lose their connections to it: echoes.
-        return RankFailure(AGENT, AGENT, 0, time, "", LOST, (), path, _host(lost["node"], description))
+        return RankFailure(AGENT, AGENT, 0, time, "", LOST, (), path, _host(lost["node"], description), kind=LOST_NODE)
     exited, killed = EXITED.search(log), KILLED.search(log)
     found = exited or killed
     if found is None:

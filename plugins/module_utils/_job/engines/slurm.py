@@ -20,6 +20,7 @@ from ..._node.json_file import parse_json
 from ..binding.launcher import Launcher
 from ..binding.rank import ALWAYS, NEVER, THREADS
 from ..binding.topology import HPU
+from ..container.entry import Entry
 from ..description import NAMED
 from ..paths import JobPaths
 from ..plan import Job, describe
@@ -32,12 +33,14 @@ MARK = "gaudi3_scale:"
 DESCRIPTION = "# gaudi3_scale description: "
 # The name of a card in Slurm, by device.
 GRES = {"hpu": "hpu", "cuda": "gpu", "cpu": ""}
+# From the usual port on, for jobs that share nodes: below those that Linux gives connections (32768).
+SHARED_PORTS = 1000
 # Seconds that the other nodes get after the first agent has ended well; torchrun's own exit barrier holds them
 # together before that.
 WAIT_FOR_OTHERS = 60
 # Words that are only known on the node. A NUL is in no word of a command (job.plan.check), so none is taken for them.
 NODE_RANK, ADDRESS, PORT, RANK_LOGS = "\0node_rank", "\0MASTER_ADDR", "\0MASTER_PORT", "\0rank_logs"
-SET_THREADS = "\0set_threads"
+SET_THREADS, AGENT_PID = "\0set_threads", "\0agent_pid"
 
 # Where nobody has set it, torchrun would set 1 for all ranks and say so; each rank then takes its own cores' number.
 _THREADS = f"""set_threads={NEVER}
@@ -93,6 +96,7 @@ def script_text(
     environment: Mapping[str, str],
     launcher: Launcher | None = None,
     cards: SlurmCards = CARDS,
+    entry: Entry | None = None,
 ) -> str:
     """The batch script; ``environment`` as :func:`job.plan.job_environment` has it, without interfaces."""
     lines = [
@@ -107,13 +111,13 @@ def script_text(
         f'ended={shlex.quote(paths.directory)}"$point"/ended.json',
         f'agent={shlex.quote(paths.logs)}"$point"/agent.pid',
         *_address(job),
-        f"export MASTER_PORT=$(({job.rendezvous_port} + ${{SLURM_ARRAY_TASK_ID:-0}}))",
+        f"export MASTER_PORT=$(({job.rendezvous_port} + {_port_offset(job)}))",
         *exports({name: value for name, value in environment.items() if name not in OF_POINT}),
         *exports({f"{_KEPT}{name}": value for name, value in job.environment.items()}),
         # Each point of a sweep has its own.
         f'export GAUDI3_SCALE_JOB_DIR={shlex.quote(environment["GAUDI3_SCALE_JOB_DIR"])}"$point"',
         f'export GAUDI3_SCALE_METRICS={shlex.quote(paths.logs)}"$point"/metrics.jsonl',
-        f"node={shlex.quote(node_shell(job, paths, environment, launcher, cards))}",
+        f"node={shlex.quote(node_shell(job, paths, environment, launcher, cards, entry))}",
         *sweep(job.slurm.array),
         *tell_ranks(len(job.hosts), job.slurm.signal_ahead),
         WAIT,
@@ -183,13 +187,15 @@ def node_shell(
     environment: Mapping[str, str],
     launcher: Launcher | None = None,
     cards: SlurmCards = CARDS,
+    entry: Entry | None = None,
 ) -> str:
     """What each node runs; its arguments are the further ones of a point of a sweep. Logs are as under systemd.
 
     Slurm's own binding is of tasks, and a task is a whole node's agent here: each rank binds itself.
     """
     words = {"node_rank": NODE_RANK, "address": ADDRESS, "port": PORT, "log_directory": RANK_LOGS}
-    argv = torchrun_argv(job, paths, **words, launcher=launcher.argv(SET_THREADS) if launcher else ())
+    bound = launcher.argv(SET_THREADS) if launcher else ()
+    argv = torchrun_argv(job, paths, **words, launcher=bound, entry=entry.argv(AGENT_PID) if entry else ())
     return "\n".join(
         [
             'place="${SLURM_ARRAY_TASK_ID:+/point-$SLURM_ARRAY_TASK_ID}"',
@@ -214,7 +220,9 @@ def node_shell(
             # As the unit's LimitMEMLOCK: cards pin host memory. A site may not allow it.
             "ulimit -l unlimited 2> /dev/null || :",
             # exec keeps the number: it is torchrun's, by whose children the ranks are found.
-            'echo $$ > "$logs/agent.pid"',
+            # In a container the number is that of torchrun there, which the container writes.
+            "agent_pid=$logs/agent.pid",
+            'echo $$ > "$agent_pid"',
             f'exec {" ".join(map(_word, argv))} "$@"',
         ]
     )
@@ -249,6 +257,11 @@ def _word(word: str) -> str:
 
 def _description(job: Job) -> str:
     return json.dumps(describe(job), sort_keys=True)
+
+
+def _port_offset(job: Job) -> str:
+    """Of Slurm's jobs on one node each has a number of its own, and so has each point of a sweep."""
+    return f"SLURM_JOB_ID % {SHARED_PORTS}" if job.shares_ports else "${SLURM_ARRAY_TASK_ID:-0}"
 
 
 def _address(job: Job) -> list[str]:

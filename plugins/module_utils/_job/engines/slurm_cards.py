@@ -34,7 +34,8 @@ for range in $(echo "$devices" | tr , ' '); do
 done"""
 _REFUSED = r"""  echo "$SLURMD_NODENAME: this job has $ranks of $cards cards and may share the node, and Slurm does" \
     "not say which: 'scontrol --details show job $SLURM_JOB_ID' has no IDX of $gres; ask for whole nodes" \
-    "(cpus_per_rank: 0), give gres.conf the files of the cards, or name the modules in environment" >&2
+    "(cpus_per_rank: 0), give gres.conf the files of the cards and restart slurmd everywhere, then slurmctld, or name" \
+    "the modules in environment" >&2
   exit 1"""
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 from typing import Sequence
 
+from ..container.enter import PYTHON
+from ..container.entry import TORCHRUN
 from ..paths import JobPaths
-from ..plan import Job
+from ..plan import BUILT_IN, Job
 from ..supervision import addresses_of, control_port_of, least_nodes
 
 # Programs of ours that tell their steps: a first one that does not come is a hang, and not a program that tells none.
-TELLS_STEPS = ("-m", "gaudi3_scale.train")
+TELLS_STEPS = BUILT_IN
 
 
 def torchrun_argv(
@@ -27,16 +29,19 @@ def torchrun_argv(
     log_directory: str | None = None,
     rendezvous_id: str | None = None,
     launcher: Sequence[str] = (),
+    entry: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """The program of one node. What a scheduler or a supervisor decides only later is given as a word of its own.
 
-    ``launcher`` is what each rank begins as before its command. torchrun's own ``--numa-binding`` asks CUDA for the
-    cards and needs numactl (torch/numa/binding.py of torch 2.13).
+    ``entry`` enters the job's container. ``launcher`` is what each rank begins as before its command.
+    torchrun's own ``--numa-binding`` asks CUDA for the cards and needs numactl (torch/numa/binding.py of torch 2.13).
     """
     # What torchrun itself makes of a command where it is told nothing (distributed/run.py).
-    python = ("--no-python", *launcher, f"{job.venv}/bin/python", "-u") if launcher else ()
+    interpreter = PYTHON if job.image else f"{job.venv}/bin/python"
+    python = ("--no-python", *launcher, interpreter, "-u") if launcher else ()
     return (
-        f"{job.venv}/bin/torchrun",
+        *entry,
+        *(TORCHRUN if job.image else (f"{job.venv}/bin/torchrun",)),
         "--nnodes",
         str(len(job.hosts)) if nodes is None else nodes,
         "--node-rank",
@@ -52,7 +57,7 @@ def torchrun_argv(
         "--master-addr",
         job.rendezvous_address if address is None else address,
         "--master-port",
-        str(job.rendezvous_port) if port is None else port,
+        str(job.port) if port is None else port,
         "--log-dir",
         paths.ranks if log_directory is None else log_directory,
         "--redirects",
@@ -63,8 +68,19 @@ def torchrun_argv(
     )
 
 
-def supervision_text(job: Job, paths: JobPaths, kernel_root: str, launcher: Sequence[str] = ()) -> str:
-    """What the supervisor of this node is told. The words of ``argv`` between @ differ from one start to the next."""
+def supervision_text(
+    job: Job,
+    paths: JobPaths,
+    kernel_root: str,
+    launcher: Sequence[str] = (),
+    modules: Sequence[int] = (),
+    entry: Sequence[str] = (),
+) -> str:
+    """What the supervisor of this node is told. The words of ``argv`` between @ differ from one start to the next.
+
+    ``modules`` are the cards of its ranks where these are not all of the node; none: all. ``entry`` enters the job's
+    container.
+    """
     options = job.supervision
     if options is None:
         raise ValueError("the job has no supervisors")
@@ -81,11 +97,12 @@ def supervision_text(job: Job, paths: JobPaths, kernel_root: str, launcher: Sequ
         "spares": options.spares,
         "witness": options.witness,
         "addresses": addresses_of(options, job.hosts, job.rendezvous_address),
-        "control_port": control_port_of(options, job.rendezvous_port),
+        "control_port": control_port_of(options, job.port),
         "key": job.key,
-        "argv": torchrun_argv(job, paths, **words, launcher=launcher),
+        "argv": torchrun_argv(job, paths, **words, launcher=launcher, entry=entry),
+        "container_process": paths.container_process if entry else "",
         "processes_per_node": job.processes_per_node,
-        "rendezvous_port": job.rendezvous_port,
+        "rendezvous_port": job.port,
         "min_nodes": least_nodes(options, job.hosts),
         "max_restarts": options.max_restarts,
         "min_runtime": options.min_runtime,
@@ -103,6 +120,7 @@ def supervision_text(job: Job, paths: JobPaths, kernel_root: str, launcher: Sequ
         "grow_after": options.grow_after,
         "device": job.device,
         "kernel_root": kernel_root,
+        "modules": modules,
         "venv": job.venv,
         "progress_directory": paths.progress,
         "log_directory": paths.logs,

@@ -69,7 +69,9 @@ ROWS = dict(launches())
 
 def refusals(directory: Path, playbook: str, variables: Mapping[str, Any]) -> list[str]:
     """Of what failed, whatever is not that a node does not answer."""
-    shared = {"gaudi_report_target": str(directory / "reports")}
+    # What else the playbooks keep is in the home of who plays them.
+    record = str(directory / "quarantine.json")
+    shared = {"gaudi_report_target": str(directory / "reports"), "gaudi_quarantine_marks": record}
     nodes = {"all": {"vars": shared, "children": {"gaudi": {"hosts": {"node1": OFF, "node2": OFF}}}}}
     inventory = directory / "hosts.yml"
     inventory.write_text(yaml.safe_dump(nodes), encoding="utf-8")
@@ -88,6 +90,7 @@ def refusals(directory: Path, playbook: str, variables: Mapping[str, Any]) -> li
     return [message for message in said if not OF_NODES.search(message)]
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize(("playbook", "variables"), named_rows(ROWS, SHORT))
 def test_a_launch_ends_in_no_refusal_that_its_survey_could_have_prevented(
     playbook: str, variables: dict[str, Any], tmp_path: Path, request: pytest.FixtureRequest

@@ -28,6 +28,7 @@ PLAYBOOK = ROOT / "playbooks" / "configure_controller.yml"
 KINDS = ("controller_labels", "controller_projects", "controller_inventories", "controller_templates")
 
 
+@pytest.mark.in_turn
 def test_behind_a_gateway_each_request_has_its_prefix(monkeypatch):
     """One object of a kind, by the modules themselves; all of them in the long run."""
     monkeypatch.setenv("CONTROLLER_OPTIONAL_API_URLPATTERN_PREFIX", GATEWAY)

@@ -121,6 +121,7 @@ def test_the_probe_s_answer_is_kept_on_the_controller(play, tmp_path):
     assert both == [*alone, "gaudi_training_accumulation_steps: 2"]
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize(
     ("name", "options", "sentence"),
     [

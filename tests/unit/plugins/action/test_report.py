@@ -12,7 +12,7 @@ import ansible_runner
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.table import NEWEST
 
-from tests.s3_server import S3Server
+from tests.s3_server import bucket_served
 
 COLLECTIONS = Path(__file__).resolve().parents[4] / ".collections"
 ANSIBLE = Path(sys.executable).with_name("ansible-playbook")
@@ -82,13 +82,8 @@ def play(tmp_path):
 
 @pytest.fixture
 def storage():
-    server = S3Server("127.0.0.1")
-    server.client.create_bucket(Bucket="pages")
-    # moto keeps what it has for all servers of a process.
-    for name in server.names("pages"):
-        server.client.delete_object(Bucket="pages", Key=name)
-    yield server
-    server.close()
+    with bucket_served("pages") as server:
+        yield server
 
 
 def last_of_the_task(lines: list[str]) -> str:

@@ -11,11 +11,17 @@ from pathlib import Path
 import pytest
 import yaml
 
-COLLECTIONS = Path(__file__).resolve().parents[4] / ".collections"
+CHECKOUT = Path(__file__).resolve().parents[4]
+COLLECTIONS = CHECKOUT / ".collections"
 CHECK = [{"name": "Refuse", "gaudi3.scale.role_options": None}]
 GOES_ON = [{"name": "Go on", "ansible.builtin.debug": {"msg": "It went on."}}]
 SECRET = "hunter2"
 ENTRIES = (("main", "int"), ("wipe", "str"))
+
+
+# The most lines, empty ones aside, that a playbook prints for two hosts. Ansible's own validation prints hundreds: the
+# role's whole specification with each result.
+MOST_LINES = {"launch_training": 25, "qualify_nodes": 25, "site": 45}
 
 
 @pytest.fixture
@@ -96,6 +102,7 @@ def test_a_role_of_the_collection_refuses_what_its_task_was_given(site):
     assert "UNREACHABLE" not in screen
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize(
     ("role_name", "variables"),
     [
@@ -139,6 +146,7 @@ def test_outside_of_a_role_all_of_the_collection_are_looked_at_at_once(site):
     assert "gaudi_verify_kard is not an option of gaudi_verify on node1; did you mean gaudi_verify_cards?" in screen
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("task", [CHECK[0], role("import", "gaudi3.scale.gaudi_flags", rolespec_validate=False)])
 @pytest.mark.parametrize("place", ["inventory", "extra", "task"])
 def test_what_belongs_to_no_role_is_looked_at_by_all(site, task, place):
@@ -154,6 +162,40 @@ def test_what_belongs_to_no_role_is_looked_at_by_all(site, task, place):
         "node1; remove it, or add it to gaudi_site_variables if it is yours."
     ) in screen
     assert SECRET not in screen and "UNREACHABLE" not in screen
+
+
+@pytest.mark.in_turn
+@pytest.mark.parametrize(
+    ("playbook", "option", "sentence"),
+    [
+        ("launch_training", "gaudi_training_comand=x", "did you mean gaudi_training_command?"),
+        ("launch_training", "gaudi_training_max_steps=abc", "cannot be converted to an int"),
+        ("qualify_nodes", "gaudi_qualify_stage=x", "did you mean gaudi_qualify_stages?"),
+        ("site", "gaudi_relase=1.23.0", "did you mean gaudi_release?"),
+    ],
+)
+def test_a_mistyped_option_prints_a_few_lines_for_two_hosts_and_reaches_no_node(site, playbook, option, sentence):
+    hosts = {name: {"ansible_host": "127.0.0.1", "ansible_port": 1} for name in ("node1", "node2")}
+    (site / "hosts.json").write_text(json.dumps({"gaudi": {"hosts": hosts}}))
+    ansible = Path(sys.executable).with_name("ansible-playbook")
+    played = subprocess.run(
+        [ansible, "-i", "hosts.json", CHECKOUT / "playbooks" / f"{playbook}.yml", "-e", option],
+        cwd=site,
+        env={
+            **os.environ,
+            "ANSIBLE_CONFIG": str(CHECKOUT / "ansible.cfg"),
+            "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS),
+            "ANSIBLE_NOCOLOR": "1",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    screen = played.stdout + played.stderr
+    assert played.returncode == 2
+    assert sentence in " ".join(screen.split())
+    assert "unreachable=1" not in screen
+    assert len([line for line in screen.splitlines() if line.strip()]) <= MOST_LINES[playbook], screen
 
 
 def test_a_site_has_variables_of_its_own(site):

@@ -119,7 +119,8 @@ def test_a_failure_on_one_node_ends_the_job_on_all_and_names_the_cause(follow):
     result, _ = follow(nodes)
     assert result["failed"]
     assert result["msg"] == (
-        "Job llama failed: rank 1 on n2 failed first: ValueError: bad\n    x\nThe whole log is /log/1 on n2."
+        "Job llama failed: rank 1 on n2 failed first: ValueError: bad\n    x\nrank 0 on n1 followed: it lost a peer\n"
+        "The whole log is /log/1 on n2."
     )
     assert result["nodes"] == {"n1": "failed", "n2": "failed", "n3": "stopped"}
     assert [nodes[host].reported for host in nodes] == [[], [], ["stop", "stopped"]]

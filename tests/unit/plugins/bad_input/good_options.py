@@ -12,6 +12,7 @@ from typing import Any, Mapping
 KNOWN: dict[str, Any] = {
     "release": "1.24.1",
     "name": "job",
+    "registry": "/srv/models",
     "names": ["localhost"],
     "host": "n1",
     "hosts": ["n1", "n2"],
@@ -24,6 +25,7 @@ KNOWN: dict[str, Any] = {
     "node": "n1",
     "nodes": [],
     "base": {"batch_size": 1},
+    "base_image": f"registry.example.org/team/base@sha256:{'1' * 64}",
     "settings": [{"name": "larger", "options": {"batch_size": 2}}],
     "user": getpass.getuser(),
     "engines": ["docker"],
@@ -38,7 +40,23 @@ KNOWN_DICTS: dict[str, Any] = {"nodes": {"n1": "127.0.0.1:9100"}, "cloudwatch": 
 # The same of those that are lists.
 KNOWN_LISTS: dict[str, Any] = {"cards": [0], "stages": ["pairs"]}
 # What no rule can guess of a suboption.
-KNOWN_PARTS: dict[str, Any] = {**KNOWN, "url": "http://localhost/", "region": "eu-central-1"}
+KNOWN_PARTS: dict[str, Any] = {
+    **KNOWN,
+    "url": "http://localhost:8000",
+    "region": "eu-central-1",
+    "model": "/srv/model",
+    "modules": [1],
+}
+# Suboptions of which one is needed beside those that are required.
+NEEDED_PARTS = {"cards": 1}
+# What one module calls as others do, and means otherwise; or has from its action plugin alone.
+KNOWN_OF: dict[str, dict[str, Any]] = {
+    "serving_proxy": {"name": "n1:job"},
+    "program_packages": {"hosts": None},
+    "job_image": {"hosts": None},
+    # What is published is the one thing, what is moved or checked the other.
+    "model_registry": {"version": "production"},
+}
 # Which engine reads the suboptions.
 READ_BY = {"mpi": "mpirun", "slurm": "slurm"}
 # Whose suboptions make a job another one than it is without any.
@@ -46,9 +64,10 @@ SUPERVISION = "supervision"
 SECONDS = ("timeout", "wait", "poll", "seconds", "settle")
 
 
-def good(options: Mapping[str, Mapping[str, Any]], place: str) -> dict[str, Any]:
+def good(options: Mapping[str, Mapping[str, Any]], place: str, module: str = "") -> dict[str, Any]:
     """Each path below ``place``, each wait a second, the rest as declared; None of what is not needed."""
     given = {name: _good(name, rules, place) for name, rules in options.items()}
+    given.update(KNOWN_OF.get(module, {}))
     return {name: value for name, value in given.items() if value is not None}
 
 
@@ -86,12 +105,17 @@ def with_value(
         return options
     rules = specification[first]
     is_list = rules.get("type") == "list"
-    needed = {name: _sub(name, part) for name, part in rules["options"].items() if part.get("required")}
-    inner = with_value(needed, rules["options"], rest, value)
+    inner = with_value(parts(rules["options"]), rules["options"], rest, value)
     options[first] = [inner] if is_list else inner
     if first in READ_BY:
         options["engine"] = READ_BY[first]
     return options
+
+
+def parts(options: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Suboptions with which their holder can be meant."""
+    needed = {name: _sub(name, part) for name, part in options.items() if part.get("required")}
+    return {**needed, **{name: value for name, value in NEEDED_PARTS.items() if name in options}}
 
 
 def _sub(name: str, rules: Mapping[str, Any]) -> Any:

@@ -29,6 +29,7 @@ from ansible_collections.gaudi3.scale.tests.unit.plugins.bad_input.good_options 
     READ_BY,
     SUPERVISION,
     good,
+    parts,
     with_value,
 )
 from ansible_collections.gaudi3.scale.tests.unit.plugins.bad_input.hostile_values import Attack, attacks
@@ -79,7 +80,7 @@ class Range:
         declared = specification(name)
         assert declared is not None
         self.declared = declared
-        self.options = good(declared.options, str(place))
+        self.options = good(declared.options, str(place), name)
         self._renew()
         self.before = scratch.picture(place)
         self.sayings: dict[str, str] = {}
@@ -108,8 +109,10 @@ class Range:
 
     def _usually(self, option: str) -> str:
         """What the module says to good options, where a suboption's engine, or its supervisors, read them."""
-        first = option.partition(".")[0]
+        first, _dot, rest = option.partition(".")
         holder: dict[str, Any] = {SUPERVISION: {}} if first == SUPERVISION else {}
+        if rest and self.declared.options[first].get("type") == "list":
+            holder = {first: [parts(self.declared.options[first]["options"])]}
         reader = {"engine": READ_BY[first]} if first in READ_BY else holder
         said_to = json.dumps(reader)
         if said_to not in self.sayings:
@@ -163,10 +166,16 @@ def _is_clear(said: str, option: str, value: Any) -> bool:
     words = [
         option,
         option.rpartition(".")[2],
-        *(str(one) for one in given if isinstance(one, (str, int)) and one != ""),
+        *(shown for one in given if isinstance(one, (str, int)) and one != "" for shown in _as_shown(str(one))),
     ]
     is_reported = any(word in said for word in words) or said.startswith(_ANSIBLES)
     return is_reported and "\n" not in said and len(said) < 1000
+
+
+def _as_shown(value: str) -> tuple[str, ...]:
+    """As it is, and as a message has it that goes to a terminal: one of its lines, or all without what acts on that."""
+    lines = (line for line in value.splitlines() if line.strip())
+    return value, *lines, *("".join(one if one.isprintable() else instead for one in value) for instead in ("", " "))
 
 
 def _in_place(value: Any, place: str) -> Any:

@@ -24,6 +24,9 @@ def build(root: Path) -> None:
     for name in ("python", "torchrun"):
         _program(root / "good/venv/bin" / name, "exit 1")
     (root / "good/working_directory").mkdir()
+    (root / "good/code").mkdir()
+    for name in ("train.py", "requirements.txt"):
+        (root / "good/code" / name).touch()
     (root / "directory").mkdir()
     (root / "directory/kept").write_text("kept\n", encoding="utf-8")
     (root / "file").write_text("kept\n", encoding="utf-8")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every option of every module under hostile values of its kind: a sentence, or a value that is rightly taken.
 
-``make test`` gives each option a fifth of them, ``make test-long`` all.
+``make test`` gives each option a tenth of them, ``make test-long`` all.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RIGHT = ("refused", "accepted")
 
 
 @pytest.fixture(
-    scope="module", params=[pytest.param(5, id="a fifth"), pytest.param(1, id="all", marks=pytest.mark.long)]
+    scope="module", params=[pytest.param(10, id="a tenth"), pytest.param(1, id="all", marks=pytest.mark.long)]
 )
 def verdicts(
     tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest

@@ -89,6 +89,11 @@ def listed(inventory: Path, **environment: str) -> dict[str, Any]:
     return found
 
 
+def plain(text: Any) -> str:
+    """Without the mark of a text that Ansible does not evaluate."""
+    return str(text["__ansible_unsafe"] if isinstance(text, dict) else text)
+
+
 def is_as_recorded(found: dict[str, Any]) -> None:
     assert found["gaudi"]["hosts"] == ["gaudi-01", "gaudi-02"]
     hosts = found["_meta"]["hostvars"]
@@ -138,6 +143,47 @@ def test_instances_of_dl1_are_an_inventory(ec2: dict[str, str]) -> None:
     assert sorted(found["gaudi"]["hosts"]) == ["gaudi-01", "gaudi-02"]
     host = found["_meta"]["hostvars"]["gaudi-01"]
     assert host["ansible_host"] == host["aws_private_ip_address"]
+
+
+def test_terraform_s_outputs_give_the_hosts_that_ec2_itself_gives(ec2: dict[str, str], tmp_path: Path) -> None:
+    """Made of EC2's answers, as extensions/terraform/aws_dl1 makes them of its instances."""
+    client = boto3.client(
+        "ec2",
+        endpoint_url=ec2["AWS_ENDPOINT_URL"],
+        aws_access_key_id=KEY,
+        aws_secret_access_key=SECRET,
+        region_name=REGION,
+    )
+    known = client.describe_instances(Filters=[{"Name": "instance-type", "Values": ["dl1.24xlarge"]}])
+    instances = [one for reservation in known["Reservations"] for one in reservation["Instances"]]
+    endpoints = {one["Tags"][0]["Value"]: one["PrivateIpAddress"] for one in instances}
+    shutil.copytree(INVENTORIES / "terraform", tmp_path / "terraform")
+    outputs = {"cluster_endpoints": endpoints, "instance_type": "dl1.24xlarge", "cluster_size": len(endpoints)}
+    (tmp_path / "terraform" / "state.txt").write_text(
+        json.dumps({name: {"sensitive": False, "value": value} for name, value in outputs.items()})
+    )
+    recorded = listed(tmp_path / "terraform")
+    asked = listed(INVENTORIES / "aws_dl1", **ec2)["_meta"]["hostvars"]
+    assert recorded["gaudi"]["hosts"] == ["gaudi-01", "gaudi-02"]
+    for name, variables in recorded["_meta"]["hostvars"].items():
+        assert plain(variables["ansible_host"]) == plain(asked[name]["ansible_host"])
+        assert (variables["ansible_user"], variables["ansible_become"]) == ("operator", True)
+        assert variables["gaudi_cards_per_node"] == 8
+    assert all(hosts == ["gaudi-01", "gaudi-02"] for hosts in of_each_play(tmp_path / "terraform", "site"))
+
+
+def of_each_play(inventory: Path, playbook: str) -> list[list[str]]:
+    """The nodes of each of its plays; those for the control node alone have none."""
+    command = [Path(sys.executable).with_name("ansible-playbook"), "-i", inventory, "--list-hosts"]
+    given = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".collections"), "ANSIBLE_NOCOLOR": "1"}
+    given.pop("ANSIBLE_CONFIG", None)
+    done = subprocess.run(
+        [*command, ROOT / "playbooks" / f"{playbook}.yml"], env=given, capture_output=True, text=True, check=True
+    )
+    plays = done.stdout.split("\n  play #")[1:]
+    found = [sorted(re.findall(r"^ +(gaudi-\S+)$", play, re.MULTILINE)) for play in plays]
+    assert any(found)
+    return [hosts for hosts in found if hosts]
 
 
 def test_ranks_do_not_follow_the_order_in_which_aws_tells_its_instances(ec2: dict[str, str], tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from ansible_collections.gaudi3.scale.tests.unit.healthy_node import write_kernel
 from ansible_collections.gaudi3.scale.tests.unit.module_call import call
 
-KEYS = {"changed", "facts", "wanted", "changes", "obstacles", "verdict", "fingerprint", "invocation"}
+KEYS = {"changed", "facts", "wanted", "changes", "obstacles", "verdict", "life_cycles", "fingerprint", "invocation"}
 
 
 @pytest.mark.parametrize("check_mode", [False, True])

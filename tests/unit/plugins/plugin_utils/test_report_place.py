@@ -19,24 +19,18 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._report_place import 
     place,
 )
 
-from tests.s3_server import S3Server
+from tests.s3_server import bucket_served
 
 PAGE = Document("site.html", "<p>é</p>")
 
 
 @pytest.fixture
 def storage(monkeypatch):
-    server = S3Server("127.0.0.1")
-    server.client.create_bucket(Bucket="pages")
-    # moto keeps what it has for all servers of a process.
-    for name in server.names("pages"):
-        server.client.delete_object(Bucket="pages", Key=name)
-    for name, value in server.environment().items():
-        monkeypatch.setenv(name, value)
-    # Waiting between attempts is botocore's own affair.
-    monkeypatch.setattr(report_place, "ATTEMPTS", 1)
-    yield server
-    server.close()
+    with bucket_served("pages") as server:
+        server.put_into(monkeypatch)
+        # Waiting between attempts is botocore's own affair.
+        monkeypatch.setattr(report_place, "ATTEMPTS", 1)
+        yield server
 
 
 @pytest.fixture(autouse=True)

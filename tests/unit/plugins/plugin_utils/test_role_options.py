@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_options import refusal, specified
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_options import (
+    refusal,
+    specified,
+    split_refusal,
+)
 
 HOST = specified(
     "gaudi_host",
@@ -84,3 +88,18 @@ def test_the_prefix_that_all_have_makes_no_name_near():
 def test_a_name_cannot_leave_its_line():
     said = refusal(HOST, "node1", ["gaudi_host_memlock\n\x1b[2J"])
     assert said.startswith("'gaudi_host_memlock\\n\\x1b[2J' is not an option of gaudi_host on node1; did you mean ")
+
+
+@pytest.mark.parametrize("value", [0.5, "0.5", " 1.25 "])
+def test_a_card_is_not_split(value):
+    said = split_refusal({"gaudi_training_processes_per_node": value})
+    assert said == (
+        f"gaudi_training_processes_per_node is {value}, and cards cannot be split: each rank has a whole one; give a "
+        "whole number."
+    )
+    assert "cards cannot be split" in split_refusal({"gaudi_batch_processes": value})
+
+
+@pytest.mark.parametrize("value", [4, "4", "4.0", "{{ cards }}", None, True])
+def test_whole_numbers_and_what_others_check_are_left_alone(value):
+    assert split_refusal({"gaudi_training_processes_per_node": value, "nginx_processes": 0.5}) == ""

@@ -44,10 +44,12 @@ class Node:
     def __init__(self, *story):
         self.story = list(story)
         self.asked = 0
+        self.waits = []
 
     def module(self, name, arguments, _timeout):
         assert name.endswith("training_job_info")
         self.asked += 1
+        self.waits = [*self.waits, arguments["timeout"] if arguments.get("wait_for_event") else 0]
         info = self.story.pop(0) if len(self.story) > 1 else self.story[0]
         if info is None:
             raise UnreachableError("no route")
@@ -105,6 +107,20 @@ def test_only_the_node_of_rank_0_is_asked_while_all_is_well(follow):
     assert lines[1:] == ["begun", "step 1", "step 2"]
     assert result["nodes"] == {"n1": "succeeded", "n2": "succeeded", "n3": "spare"}
     assert nodes["n2"].asked == nodes["n3"].asked == 0
+
+
+def test_the_node_that_leads_waits_for_the_next_event_and_what_it_tells_is_shown_at_once(follow, monkeypatch):
+    naps = []
+    monkeypatch.setattr(supervised_watch.time, "sleep", naps.append)
+    quiet = {"supervision": reported(), "events": [event("begun")]}
+    failed = {**quiet, "events": [event("begun"), event("rank 1 failed", "rank_failed")]}
+    ended = {**failed, "state": "failed", "supervision": reported(state="ended", outcome="failed", failure=FAILURE)}
+    nodes = {"n1": Node(quiet, quiet, failed, ended), "n2": Node({})}
+    _, lines = follow(nodes, interval=4.5)
+    assert nodes["n1"].waits == [0, 5, 5, 5]
+    assert lines[1:] == ["begun", "rank 1 failed"]
+    # Only after the look that had nothing new; here it took no time.
+    assert naps == [pytest.approx(4.5, abs=0.4)]
 
 
 def test_a_hang_is_told_with_the_place_of_the_stacks(follow):

@@ -66,8 +66,9 @@ def test_what_a_child_measured_is_taken_over():
         "seconds_of_steps": [0.5, 0.4],
         "losses": [2.0, 1.0],
         "warm_up_seconds": 7.5,
+        "held_memory_bytes": 12,
     }
-    expected = Trial(8, "ok", 9, None, "", 4, 1, 20, 3, (0.5, 0.4), (2.0, 1.0), 7.5)
+    expected = Trial(8, "ok", 9, None, "", 4, 1, 20, 3, (0.5, 0.4), (2.0, 1.0), 7.5, 12)
     assert judge(8, 0, 30, json.dumps(result), "") == expected
 
 

@@ -136,3 +136,11 @@ def test_the_exporter_tells_no_value_that_is_none(tmp_path: Path) -> None:
     assert answered
     assert (first.celsius, first.watts, first.utilization, first.clock_hertz) == (None, None, None, None)
     assert first.memory_bytes == 131072 * (1 << 20)
+
+
+def test_a_job_with_part_of_a_node_is_not_stopped_by_the_cards_of_others(tmp_path: Path) -> None:
+    root = str(write_kernel(tmp_path))
+    cold = HlSmi(cells={FIRST: {"temperature.aip": "0 C"}})
+    assert unfit_reason("hpu", 4, cold, root, (4, 5, 6, 7)) == ""
+    assert "the card did not initialize: reboot" in unfit_reason("hpu", 4, cold, root, (0, 1, 2, 3))
+    assert "cards: found 1 " in unfit_reason("hpu", 2, cold, root, (7, 9))

@@ -155,3 +155,10 @@ def test_a_job_on_several_cards_needs_them_and_one_on_a_card_does_not(tmp_path: 
     forget(tmp_path)
     assert "verbs devices: found none of the cards'" in unfit_reason("hpu", 8, HlSmi(), str(tmp_path))
     assert unfit_reason("hpu", 1, HlSmi(), str(tmp_path)) == ""
+
+
+def test_the_verbs_device_of_another_job_s_card_stands_for_none_of_this_one_s(tmp_path: Path) -> None:
+    write_kernel(tmp_path)
+    shutil.rmtree(tmp_path / "sys/class/infiniband/hbl_1")
+    assert unfit_reason("hpu", 4, HlSmi(), str(tmp_path), (4, 5, 6, 7)) == ""
+    assert "verbs devices: found none of 0000:3b:00.0" in unfit_reason("hpu", 4, HlSmi(), str(tmp_path), (0, 1, 2, 3))

@@ -227,6 +227,7 @@ def test_credentials_in_the_operator_s_file_are_found(without_keys: Program, mot
     assert {*metrics(moto)} == {"up"}
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("trickles", [False, True], ids=["says nothing", "says a letter a second"])
 def test_a_cloudwatch_that_never_answers_is_left_alone_in_time(program: Program, trickles: bool) -> None:
     silent = Silent(trickles)

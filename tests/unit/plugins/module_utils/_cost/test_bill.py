@@ -105,3 +105,10 @@ def test_a_bar_has_its_parts_and_what_it_comes_to():
         == bar_chart([Amount("a", [0.0], "0")], parts=("a",), x_label="EUR")
         == ""
     )
+
+
+def test_of_nodes_that_others_share_the_job_s_part_is_paid():
+    half = Measured(3600, 2, tokens=1e9, joules=8 * 500 * 3600.0, card_seconds=8 * 3600, part=0.5)
+    bill = bill_of(half, PRICES)
+    assert (half.whole_nodes, bill.nodes, bill.kwh) == (1.0, 36.0, 4.0)
+    assert bill_of(half, Prices("EUR", node_hour=36.0, overhead_watts=1000)).kwh == pytest.approx(5.0)

@@ -78,7 +78,7 @@ def test_energy_is_asked_for_until_the_same_end(told, end):
     internal = yaml.safe_load((ROLE / "vars/main.yml").read_text())
     asked = {"__gaudi_cost_job": told, "__gaudi_cost_asked": {"cost": {"now": NOW}}}
     task = next(
-        one for one in yaml.safe_load((ROLE / "tasks/main.yml").read_text()) if "gaudi3.scale.hpu_energy_info" in one
+        one for one in yaml.safe_load((ROLE / "tasks/job.yml").read_text()) if "gaudi3.scale.hpu_energy_info" in one
     )
     # The module's option is a number.
     assert float(filled_in(task["gaudi3.scale.hpu_energy_info"]["end"], {**internal, **asked})) == (end or 0)

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._driver.dkms import (
     DkmsEntry,
+    build_error,
+    failed_build,
     has_headers,
     install,
     installed_for,
@@ -130,6 +132,81 @@ def test_a_failed_build_ends_in_the_first_error_and_the_end_of_the_log(tmp_path:
     assert kept.read_text() == log.read_text()
     assert end[-1] == "make: *** [Makefile:240: __sub-make] Error 2"
     assert caught.value.facts["build_log"] == str(kept)
+
+
+# What gcc 12 and make -j2 said of the kernel's own driver, without the lines of it that gcc quotes.
+REAL = Path(__file__).parents[3] / "fixtures/dkms"
+FIRST_ERRORS = {
+    "newer_driver_on_6.1": (
+        "/var/lib/dkms/habanalabs/1.24.1-482/build/habanalabs/common/pci/pci.c:125:30: error: implicit declaration of "
+        "function \u2018trace_habanalabs_elbi_read_enabled\u2019; did you mean "
+        "\u2018trace_habanalabs_dma_free_enabled\u2019? [-Werror=implicit-function-declaration]"
+    ),
+    "older_driver_on_6.12": (
+        "/var/lib/dkms/habanalabs/1.23.0-695/build/habanalabs/common/habanalabs_drv.c:539:9: error: implicit "
+        "declaration of function \u2018pci_enable_pcie_error_reporting\u2019 [-Werror=implicit-function-declaration]"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FIRST_ERRORS)
+def test_the_first_error_of_a_real_compiler_is_in_the_sentence(name: str, tmp_path: Path) -> None:
+    sentence = str(build_error(VERSION, KERNEL, str(REAL / f"{name}.txt"), str(tmp_path))).partition("\n")[0]
+    assert sentence.startswith(f"DKMS cannot build habanalabs {VERSION} for kernel {KERNEL} ({FIRST_ERRORS[name]}): ")
+
+
+@pytest.mark.parametrize(
+    ("line", "is_one"),
+    [
+        ("/b/pci.c:125:30: error: implicit declaration of function 'f'; did you mean 'g'?", True),
+        ("/b/habanalabs_drv.c:19:10: fatal error: drm/drm_accel.h: No such file or directory", True),
+        ('ERROR: modpost: "drm_dev_register" [/b/habanalabs/habanalabs.ko] undefined!', True),
+        ("make[2]: *** No rule to make target '/b/x.o', needed by '/b/habanalabs.o'.  Stop.", True),
+        ("/bin/sh: 1: pahole: not found", False),
+        ("make[4]: *** [/k/scripts/Makefile.modfinal:57: /b/habanalabs/habanalabs.ko] Error 127", True),
+        ("cc1: some warnings being treated as errors", False),
+        ("/k/include/linux/compiler.h:78:45: note: in definition of macro 'unlikely'", False),
+        ("/b/device.c:7:3: warning: unused variable 'error' [-Wunused-variable]", False),
+        ("make[2]: *** Waiting for unfinished jobs....", False),
+        ("  CC [M]  /b/habanalabs/common/error.o", False),
+    ],
+)
+def test_what_counts_as_an_error_of_a_build(line: str, is_one: bool, tmp_path: Path) -> None:
+    log = log_path(tmp_path)
+    log.write_text(f"make: Entering directory '/k'\n{line}\n")
+    sentence = str(build_error(VERSION, KERNEL, str(log), str(tmp_path))).partition("\n")[0]
+    assert (f"({line})" in sentence) is is_one
+    assert ("(the log has no compiler error)" in sentence) is not is_one
+
+
+@pytest.mark.parametrize(
+    ("head", "kernel"),
+    [
+        ("DKMS make.log for habanalabs-1.24.1-482 for kernel 6.12.117+deb12-amd64 (x86_64)", "6.12.117+deb12-amd64"),
+        (
+            "DKMS (dkms-3.1.8) make.log for habanalabs/1.24.1-482 for kernel 6.8.0-48-generic (x86_64)",
+            "6.8.0-48-generic",
+        ),
+        ("make: Entering directory '/usr/src/linux-headers'", KERNEL),
+    ],
+)
+def test_a_build_of_a_package_s_script_is_told_with_the_kernel_of_its_log(
+    head: str, kernel: str, tmp_path: Path
+) -> None:
+    log_path(tmp_path).write_text(f"{head}\n/b/x.c:1:1: error: unknown type name 'u8'\n")
+    error = failed_build(KERNEL, str(tmp_path))
+    assert str(error).startswith(f"DKMS cannot build habanalabs {VERSION} for kernel {kernel} (/b/x.c:1:1: error: ")
+    assert error is not None
+    assert error.facts["kernel"] == kernel
+
+
+def test_of_builds_that_ended_well_or_failed_before_nothing_is_said(tmp_path: Path) -> None:
+    log_path(tmp_path, finished=True).write_text(COMPILER)
+    assert failed_build(KERNEL, str(tmp_path)) is None
+    log = log_path(tmp_path)
+    log.write_text(COMPILER)
+    os.utime(log, (1, 1))
+    assert failed_build(KERNEL, str(tmp_path), since=2) is None
 
 
 def test_only_the_last_lines_of_a_long_log_are_shown(tmp_path: Path) -> None:

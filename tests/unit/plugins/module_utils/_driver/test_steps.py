@@ -31,7 +31,8 @@ def _no_dkms_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
 class Node(PlayedNode):
     """Rehearsals of apt fail while ``stale`` is above 0; dkms in a package's script fails with ``log``.
 
-    Otherwise the script does nothing, or builds the driver (without the key) where ``script_builds`` says so.
+    So it does in that of other headers. Otherwise the script does nothing, or builds the driver (without the key) where
+    ``script_builds`` says so.
     """
 
     stale = 0
@@ -45,6 +46,8 @@ class Node(PlayedNode):
         done = super().apt(words)
         if self.log and words[-1].endswith(".deb") and "--download-only" not in words:
             return self.script_fails(Path(words[-1]).name.split("_")[1])
+        if self.log and words[-1].startswith("linux-headers-") and "--download-only" not in words:
+            return self.script_fails(self.source())
         if self.script_builds and words[-1].endswith(".deb") and "--download-only" not in words:
             self.built.add((self.source(), KERNEL))
         return done
@@ -119,6 +122,49 @@ def test_a_package_that_fails_otherwise_is_told_by_apt(old: Node) -> None:
     with pytest.raises(GaudiError, match=r"Release 1\.24\.1-482: .*E: No space left on device") as caught:
         old.converge(**UPGRADE)
     assert "build_log" not in caught.value.facts
+
+
+def test_a_driver_that_does_not_build_for_the_kernel_of_new_headers_is_told_by_its_log(old: Node) -> None:
+    """Their package has DKMS build what is there, and fails with it: apt knows no more than that."""
+    before, kernel = old.state(), "6.12.117+deb12-amd64"
+    old.log = (
+        f"DKMS make.log for habanalabs-1.23.0-695 for kernel {kernel} (x86_64)\n"
+        "/b/device.c:10:10: fatal error: uapi/misc/habanalabs.h: No such file or directory\n"
+    )
+    first = r"\(/b/device\.c:10:10: fatal error: uapi/misc/habanalabs\.h: .*\): boot"
+    with pytest.raises(GaudiError, match=first) as caught:
+        old.converge(release="1.23.0", os_packages=("dkms", f"linux-headers-{kernel}"))
+    assert str(caught.value).startswith(f"DKMS cannot build habanalabs 1.23.0-695 for kernel {kernel} (")
+    assert "state" not in caught.value.facts
+    assert old.state() == before
+
+
+@pytest.fixture
+def kernels_own(node: Node) -> Node:
+    """A node where udev has loaded the kernel's own driver, which tells no version."""
+    node.loaded = ["habanalabs"]
+    node.show_kernel()
+    return node
+
+
+def test_the_kernel_s_own_driver_makes_room_for_the_release_s(kernels_own: Node) -> None:
+    foretold = kernels_own.converge(check_mode=True)
+    assert "loaded release: unknown\n" in foretold["diff"][0]["before"]
+    steps = [step.split()[0] for step in foretold["steps"]]
+    assert steps.index("unload") < steps.index("install") < steps.index("load") < steps.index("verify")
+    done = kernels_own.converge()
+    assert (done["state"], done["loaded_version"]) == ("installed", "1.24.1-abcdef")
+    assert ["rmmod", "habanalabs"] in kernels_own.commands
+    assert set(kernels_own.loaded) == set(MODULES)
+    assert not kernels_own.converge()["changed"]
+
+
+def test_the_kernel_s_own_driver_stays_where_somebody_has_a_card_open(kernels_own: Node, monkeypatch: Any) -> None:
+    holder = Holder(4711, "python3", "", ("accel0",))
+    monkeypatch.setattr(kernel_modules, "find_holders", lambda *_: [holder])
+    with pytest.raises(GaudiError, match=r"cards are held by process 4711 \(python3\)"):
+        kernels_own.converge()
+    assert kernels_own.loaded == ["habanalabs"]
 
 
 def test_package_files_of_this_release_and_of_the_rollback_are_kept_and_no_others(old: Node) -> None:

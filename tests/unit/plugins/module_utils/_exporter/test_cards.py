@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hardware import external_ports
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hlml import ask_hlml
 from ansible_collections.gaudi3.scale.plugins.module_utils._exporter import card_readings
 from ansible_collections.gaudi3.scale.plugins.module_utils._exporter.card_families import card_families
@@ -121,6 +122,7 @@ def test_hlml_adds_what_the_tool_does_not_tell(tmp_path: Path, monkeypatch: pyte
     for line in (
         'gaudi_card_throttled{card="1",reason="thermal"} 1',
         'gaudi_card_throttled{card="1",reason="power"} 0',
+        'gaudi_card_throttle_counter_total{card="1",reason="thermal"} 1000000',
         'gaudi_card_replaced_rows_total{card="2",cause="double_bit"} 3',
         'gaudi_card_row_replacement_pending{card="2"} 1',
         'gaudi_card_power_limit_least_watts{card="0"} 450',
@@ -128,3 +130,29 @@ def test_hlml_adds_what_the_tool_does_not_tell(tmp_path: Path, monkeypatch: pyte
     ):
         assert f"{line}\n" in text
     assert 'gaudi_card_throttled{card="3"' not in text
+    assert "gaudi_port_counter_total{" not in text
+
+
+def test_what_external_ports_count_is_there_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = build_in(tmp_path)
+    shown = sorted(library.show(hlml_lost_card=[3]), key=lambda one: one.card.module_id)
+    smi = HlSmi(addresses=[one.card.pci_address for one in shown])
+
+    def run(
+        argv: Sequence[str], *, timeout: float | None = None, env: Mapping[str, str] | None = None
+    ) -> CommandResult:
+        return (smi if argv[0] == "hl-smi" else run_process)(argv, timeout=timeout, env=env)
+
+    monkeypatch.setattr(card_readings, "ask_hlml", partial(ask_hlml, libraries=(library.path,), lock=""))
+    root = write_kernel(tmp_path / "kernel", smi.addresses)
+    readings, _answered = read_cards(run, str(root), 10, port_counters=True)
+    ports = {one.slot: set(one.port_counters) for one in readings}
+    assert ports == {
+        one.slot: set() if one.slot == "3" else set(external_ports("0x1060", int(one.slot))) for one in readings
+    }
+    text = text_of(card_families(readings, {}, 8))
+    for name in ("spmu_req_out_of_range_psn", "eth_rx_fcs_errors", "pcs_link_toggles"):
+        port = min(ports["0"])
+        assert f'gaudi_port_counter_total{{card="0",port="{port}",counter="{name}"}} 0\n' in text
+    # All else is there as well.
+    assert readings[0].energy_mj is not None

@@ -129,6 +129,39 @@ def test_a_job_tells_where_it_is(tmp_path: Path) -> None:
     }
 
 
+def test_a_job_tells_what_its_steps_are_made_of(tmp_path: Path) -> None:
+    node = Node(tmp_path)
+    step = {
+        **STEP,
+        "samples_per_second": 5860.0,
+        "gradient_norm": 0.7,
+        "mfu": 0.41,
+        "memory_bytes": 90 << 30,
+        "seconds": {"step": 0.4, "data": 0.03, "communication": 0.1},
+        "graph_compilations": 12,
+        "recipe_cache_hits": 9,
+        "recipe_cache_misses": 3,
+    }
+    node.job("llama", {"kind": "start", "time": NOW - 500, "memory_limit_bytes": 96 << 30}, step)
+    found = node.metrics()
+    told = {
+        "samples_per_second": 5860,
+        "gradient_norm": 0.7,
+        "mfu_ratio": 0.41,
+        "memory_used_bytes": 90 << 30,
+        "memory_limit_bytes": 96 << 30,
+        "communication_ratio": 0.25,
+        "graph_compilations_total": 12,
+        "recipe_cache_hits_total": 9,
+        "recipe_cache_misses_total": 3,
+    }
+    assert {name: found[f"gaudi_job_{name}"]["llama"] for name in told} == told
+    assert "gaudi_job_memory_part_bytes" not in found
+    # A card that does more than it can is a mistake of whoever wrote the line.
+    node.tell("llama", {**step, "mfu": 1.3})
+    assert "gaudi_job_mfu_ratio" not in node.metrics()
+
+
 RUNS = {"gaudi_job_info", "gaudi_job_running", "gaudi_job_restarts_total", "gaudi_job_started_timestamp_seconds"}
 
 
@@ -341,6 +374,21 @@ def test_of_many_that_ended_lately_the_running_ones_are_shown_first(tmp_path: Pa
     assert found["now"] == 1
 
 
+def test_memory_is_told_by_the_parts_that_there_are(tmp_path: Path) -> None:
+    node = Node(tmp_path)
+    parts = {"weights": 8 << 30, "activations": 3 << 30, "rest": "much", "x" * 99: 5}
+    node.job("llama", {**STEP, "memory_parts": parts})
+    (family,) = [
+        family
+        for family in job_families(read_jobs(node, str(tmp_path / "state"), str(tmp_path / "logs"), NOW))
+        if family.name == "gaudi_job_memory_part_bytes"
+    ]
+    assert {sample.labels["part"]: sample.value for sample in family.samples} == {
+        "weights": 8 << 30,
+        "activations": 3 << 30,
+    }
+
+
 def test_what_an_account_writes_is_numbers_or_nothing(tmp_path: Path) -> None:
     node = Node(tmp_path)
     hostile = {"step": "many", "loss": [1], "tokens_per_second": 1e300, "seconds": "x", "time": True, "max_steps": {}}
@@ -355,3 +403,15 @@ def test_a_pipe_in_place_of_its_lines_holds_nobody(tmp_path: Path) -> None:
     (tmp_path / "logs/jobs/llama/metrics.jsonl").unlink()
     os.mkfifo(tmp_path / "logs/jobs/llama/metrics.jsonl")
     assert node.metrics()["gaudi_job_running"] == {"llama": 1}
+
+
+def test_the_cards_of_a_job_are_those_of_the_metrics_of_cards(tmp_path: Path) -> None:
+    node = Node(tmp_path)
+    node.job("llama")
+    (tmp_path / "state/control/llama/started.json").write_text(json.dumps({"time": NOW - 600, "modules": [4, 6]}))
+    node.job("books", ended=NOW - 60)
+    (tmp_path / "state/control/books/started.json").write_text(json.dumps({"time": NOW - 600, "modules": [0]}))
+    text = text_of(job_families(read_jobs(node, str(tmp_path / "state"), str(tmp_path / "logs"), NOW)))
+    family = next(one for one in text_string_to_metric_families(text) if one.name == "gaudi_job_card")
+    labels = [sample.labels for sample in family.samples]
+    assert labels == [{"training": "llama", "card": "4"}, {"training": "llama", "card": "6"}]

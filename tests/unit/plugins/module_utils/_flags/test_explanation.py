@@ -13,7 +13,8 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._flags.explanation im
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.profiles import EnvironmentOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._flags.state import converge
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.kinds import KINDS, Asked
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.kinds import KINDS
 from ansible_collections.gaudi3.scale.tests.unit.installed_bridge import make_venv
 from ansible_collections.gaudi3.scale.tests.unit.module_call import call
 

@@ -51,7 +51,10 @@ def test_what_is_no_object_is_left_out(line):
 @pytest.mark.parametrize("value", ["NaN", "1e999", "9" * 400, "[]", '{"a": 1}', '"3"', "null", "true", "-1"])
 def test_odd_values_break_neither_screen_nor_page(tmp_path, value):
     path = tmp_path / "metrics.jsonl"
-    fields = ("loss", "tokens_per_second", "samples_per_second", "lr", "seconds", "memory_bytes", "max_steps")
+    fields = (
+        *("loss", "tokens_per_second", "samples_per_second", "lr", "seconds", "memory_bytes", "max_steps"),
+        *("gradient_norm", "mfu", "memory_parts", "graph_compilations", "validation_loss"),
+    )
     odd = ", ".join(f'"{name}": {value}' for name in fields)
     path.write_text("".join(f'{{"kind": "step", "time": {value}, "step": {step}, {odd}}}\n' for step in (1, 2, 3)))
     lines = read_metrics(str(path)).lines

@@ -168,6 +168,8 @@ def test_a_line_of_a_large_job_fits_a_screen():
         "memory_bytes": 90 << 30,
     }
     assert len(metric_line(line)) <= 130
+    # What the trainer knows besides, on a card whose peak is known.
+    assert len(metric_line({**line, "gradient_norm": 0.71234, "mfu": 0.4134})) <= 152
 
 
 def test_a_job_that_has_just_begun_is_shown_from_its_start():
@@ -190,6 +192,9 @@ def test_of_a_job_that_has_run_for_a_while_the_last_lines_are_shown():
         ({"samples_per_second": 640.0, "samples_per_second_per_card": 40.0}, "step 7  640 samples/s (40/card)"),
         ({"samples_per_second": 640.0, "tokens_per_second": 1e6}, "step 7  1,000,000 tokens/s"),
         ({"loss": "nan", "seconds": {"step": 0.25}}, "step 7  loss nan  250 ms"),
+        ({"loss": 2.5, "gradient_norm": 0.71234, "mfu": 0.4134}, "step 7  loss 2.5000  grad 0.71  mfu 41 %"),
+        ({"gradient_norm": 1234.5, "mfu": 1.4}, "step 7  grad 1.2e+03"),
+        ({"gradient_norm": "inf", "mfu": "much"}, "step 7  grad inf"),
     ],
 )
 def test_a_step_of_a_users_own_script(reported, line):

@@ -10,6 +10,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiE
 from ansible_collections.gaudi3.scale.plugins.module_utils._follow.report import (
     exit_codes,
     report,
+    wait_for_event,
     wait_until_ended,
 )
 from ansible_collections.gaudi3.scale.plugins.module_utils._follow.state import read_worker_group
@@ -258,6 +259,31 @@ def test_waiting_until_it_ended(paths, unit):
 def test_waiting_has_an_end(paths, unit):
     naps = []
     assert not wait_until_ended(paths, unit, 1.2, clock=lambda: sum(naps), sleep=naps.append)
+    assert sum(naps) == pytest.approx(1.2)
+
+
+def test_an_event_ends_the_wait_at_once_and_what_was_told_before_does_not(paths, unit):
+    naps, told = [], Path(paths.events)
+    told.write_text('{"kind": "run"}\n')
+    before = report(paths, unit)["events_offset"]
+
+    def sleep(seconds):
+        naps.append(seconds)
+        if len(naps) == 3:
+            with told.open("a") as events:
+                events.write('{"kind": "rank_failed"}\n')
+
+    assert wait_for_event(paths, unit, 60, before, lambda: sum(naps), sleep)
+    assert len(naps) == 3
+    assert [event["kind"] for event in report(paths, unit, events_after=before)["events"]] == ["rank_failed"]
+
+
+def test_the_wait_for_an_event_ends_with_the_worker_group_and_with_its_time(paths, unit):
+    naps = []
+    assert not wait_for_event(paths, unit, 1.2, 0, lambda: sum(naps), naps.append)
+    assert sum(naps) == pytest.approx(1.2)
+    unit.end()
+    assert wait_for_event(paths, unit, 60, 0, lambda: sum(naps), naps.append)
     assert sum(naps) == pytest.approx(1.2)
 
 

@@ -52,6 +52,13 @@ def test_what_cards_say_is_put_together(paths):
     }
 
 
+def test_what_a_job_holds_is_there_where_synapse_reports_it(paths):
+    write(paths, line(1, cards={**CARDS, "held_bytes": [7, 5]}), line(2), line(3, cards={"held_bytes": [6, "x"]}))
+    assert [sample.get("held_memory_bytes") for sample in read_usage(paths)] == [7.0, None, 6.0]
+    assert last_usage(paths)["held_memory_bytes"] == 6.0
+    assert read_usage(paths, 1)[0]["held_memory_bytes"] == 7.0
+
+
 def test_a_long_course_is_thinned_by_means_and_the_highest_of_memory(paths):
     write(paths, *map(line, range(1000)))
     samples = read_usage(paths, 10)

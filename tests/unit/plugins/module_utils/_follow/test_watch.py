@@ -51,7 +51,8 @@ def test_a_description_without_a_witness(described):
 def test_the_first_failing_rank_of_all_nodes_is_named():
     failures = {"n1": failure(0, 1, 1.0), "n2": failure(8, 0, 2.0)}
     assert verdict_sentence("llama", {"n1": "failed", "n2": "failed"}, failures) == (
-        "Job llama failed: rank 8 on n2 failed first: E: of 8\nThe whole log is /log on n2."
+        "Job llama failed: rank 8 on n2 failed first: E: of 8\n"
+        "rank 0 on n1 followed: it lost a peer\nThe whole log is /log on n2."
     )
 
 

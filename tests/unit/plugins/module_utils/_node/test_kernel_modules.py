@@ -152,3 +152,16 @@ def test_the_unit_of_a_holder_is_named(tmp_path: Path, group: str, unit: str) ->
     write(process / "cgroup", f"0::{group}\n")
     (tmp_path / "proc/self").mkdir()
     assert find_holders(str(tmp_path), str(tmp_path / "proc")) == [Holder(4711, "python3", unit, ("accel0",))]
+
+
+def test_a_number_that_several_devices_share_makes_nobody_their_holder(tmp_path: Path) -> None:
+    cards = tmp_path / "dev/accel"
+    cards.mkdir(parents=True)
+    try:
+        for index in range(2):
+            os.mknod(cards / f"accel{index}", 0o020666, Path(os.devnull).stat().st_rdev)
+    except OSError as error:
+        pytest.skip(f"no devices can be made here: {error}")
+    with Path(os.devnull).open(), (cards / "accel1").open():
+        held = {holder.pid: holder.devices for holder in find_holders(str(tmp_path))}
+    assert held == {os.getpid(): ("accel1",)}

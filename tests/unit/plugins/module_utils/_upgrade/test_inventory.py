@@ -2,10 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import sys
+from functools import partial
+
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
+from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hlml import ask_hlml
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult, run_process
+from ansible_collections.gaudi3.scale.plugins.module_utils._upgrade import inventory
 from ansible_collections.gaudi3.scale.plugins.module_utils._upgrade.inventory import read
 from ansible_collections.gaudi3.scale.tests.unit.healthy_node import ADDRESSES, HlSmi, write_kernel
+from ansible_collections.gaudi3.scale.tests.unit.sandbox.simulated_hlml import build_in
 
 KERNEL, NEXT = "6.8.0-45-generic", "6.8.0-48-generic"
 SPI = "1.22.0-fw-61.3.2-sec-3"
@@ -94,3 +100,25 @@ def test_a_system_whose_packages_are_not_known_here_is_told_and_does_not_fail(tm
     node = read(nothing, str(write_kernel(tmp_path / "kernel", driver=False)), "", str(tmp_path / "other"))
     assert node.packages == {}
     assert "package manager" in node.fault
+
+
+def test_what_keeps_a_clock_low_is_told_by_hlml(tmp_path, root, monkeypatch):
+    (tmp_path / "library").mkdir()
+    library = build_in(tmp_path / "library")
+    addresses = [one.card.pci_address for one in library.show(hot_card=[1], hlml_lost_card=[3])]
+
+    class Node(Programs):
+        def __call__(self, argv, *, timeout=None, env=None):
+            of_reader = argv[0] == (sys.executable or "python3")
+            return (run_process if of_reader else super().__call__)(argv, timeout=timeout, env=env)
+
+    kernel = str(write_kernel(tmp_path / "kernel", addresses))
+    monkeypatch.setattr(inventory, "ask_hlml", partial(ask_hlml, libraries=(library.path,), lock=""))
+    node = read(Node(addresses=addresses), kernel, "", str(root))
+    assert (node.throttled, node.throttled_ever) == (("thermal",), ("thermal",))
+    library.show()
+    node = read(Node(addresses=addresses), kernel, "", str(root))
+    assert (node.throttled, node.throttled_ever) == ((), ())
+    monkeypatch.setattr(inventory, "ask_hlml", partial(ask_hlml, libraries=(str(tmp_path / "none"),)))
+    node = read(Node(addresses=addresses), kernel, "", str(root))
+    assert (node.throttled, node.throttled_ever) == (None, None)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from ansible_collections.gaudi3.scale.tests.unit.planned_node import ADDRESSES, KERNEL, NODE, SPI, VIRGIN, plan
 
-KEYS = {"facts", "wanted", "changes", "obstacles", "verdict", "fingerprint"}
+KEYS = {"facts", "wanted", "changes", "obstacles", "verdict", "life_cycles", "fingerprint"}
 
 
 def steps(result):
@@ -99,3 +99,21 @@ def test_firmware_is_remarked_and_never_among_the_changes():
 def test_half_installed_packages_are_told():
     remarks = plan(replace(NODE, half_way=("habanalabs-dkms",)))["verdict"]["remarks"]
     assert any("habanalabs-dkms half installed" in remark for remark in remarks)
+
+
+def test_what_is_no_longer_supported_is_a_note_with_its_source_and_no_obstacle():
+    result = plan(replace(NODE, os="rhel-9.4", kernel="5.14.0-427.el9", next_kernel=None), "1.23.0")
+    told = {one["kind"]: one for one in result["life_cycles"]}
+    assert {kind: one["state"] for kind, one in told.items()} == {
+        "release": "supported",
+        "cards": "unknown",
+        "operating system": "ended",
+        "kernel": "supported",
+        "PyTorch": "faulty",
+        "vLLM": "faulty",
+    }
+    for kind in ("operating system", "PyTorch", "vLLM"):
+        assert told[kind]["sentence"] in result["verdict"]["remarks"]
+        assert told[kind]["source"] in told[kind]["sentence"] or told[kind]["holes"]
+    assert result["obstacles"] == []
+    assert (result["verdict"]["state"], told["PyTorch"]["holes"]) == ("compatible", ["CVE-2026-24747"])

@@ -146,8 +146,8 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     for name in [name for name in os.environ if name.startswith("PIP_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("no_proxy", "*")
-    # Without compiled files each start of pip takes seconds.
-    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    # What is compiled of each environment's own pip goes with it.
+    monkeypatch.delenv("PYTHONPYCACHEPREFIX", raising=False)
     # Whatever indexes this machine's own pip asks, they are not part of these tests; the environment's pip.conf is.
     # pip takes an empty value for none, and goes on to this machine's own settings.
     nothing = tmp_path / "nothing"
@@ -193,6 +193,7 @@ def test_who_logs_in_at_an_index_is_told_to_nobody(site: Site) -> None:
     assert set(files.values()) == {0o600}
 
 
+@pytest.mark.in_turn
 def test_a_failure_does_not_tell_who_logs_in(site: Site) -> None:
     index = site.url.replace("http://", "http://robot:Planted1@")
     with pytest.raises(GaudiError) as refused:
@@ -257,6 +258,7 @@ def test_another_build_of_one_version_is_installed(site: Site) -> None:
         assert not site.converge(**wanted)["changed"]
 
 
+@pytest.mark.in_turn
 def test_the_node_library_is_told_apart_by_its_content(site: Site, tmp_path: Path) -> None:
     """Two commits of one version are two wheels, and no index is asked for the name."""
 
@@ -307,6 +309,7 @@ def test_the_node_library_is_told_apart_by_its_content(site: Site, tmp_path: Pat
     assert text() == "second"
 
 
+@pytest.mark.in_turn
 def test_an_index_gives_what_is_pinned_and_with_hashes_nothing_else(site: Site) -> None:
     digests = {}
     for version in ("1.0", "2.0"):
@@ -359,6 +362,7 @@ def test_two_controllers_wait_for_each_other(site: Site) -> None:
     assert not site.converge()["changed"]
 
 
+@pytest.mark.in_turn
 def test_an_interrupted_installation_is_thrown_away(site: Site) -> None:
     class PowerLoss(BaseException):
         """Nothing in the code under test may catch it."""
@@ -378,6 +382,7 @@ def test_an_interrupted_installation_is_thrown_away(site: Site) -> None:
     assert site.version_of("torch") == BUILD
 
 
+@pytest.mark.in_turn
 def test_an_existing_environment_survives_failures(site: Site) -> None:
     site.converge()
     stamp = (site.venv / STAMP).read_text()
@@ -505,6 +510,7 @@ def _flip(path: Path) -> None:
     path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
 
 
+@pytest.mark.in_turn
 def test_a_site_s_bundle_is_all_that_pip_takes_from(signed: SignedSite, site: Site) -> None:
     """No page of an index is read, and every file has the checksum that was signed."""
     shown = signed.converge(check_mode=True)["diff"]

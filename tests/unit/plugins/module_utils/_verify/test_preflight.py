@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hpu_facts import gather
@@ -205,3 +206,20 @@ def test_a_key_that_a_later_layer_gets_enrolled_is_only_told(node):
     checks = preflight_checks(node(), (), wanted, SecureBoot(True, *KEYS, False, False))
     assert failed(checks) == []
     assert "mokutil --import /mok.der" in advice(checks)[0]
+
+
+def test_what_is_no_longer_supported_is_one_advice_and_fails_no_node(node):
+    today = date(2026, 11, 30)
+    old = preflight_checks(node(), [], replace(WANTED, release="1.19.2"), today=today)
+    (check,) = [check for check in old if check.name == "life cycles"]
+    assert check not in failed(old)
+    assert "Release 1.19.2 is no longer supported" in check.sentence and "CVE-2025-32434" in check.sentence
+    assert "days ago" not in check.sentence
+    (late,) = [
+        one
+        for one in preflight_checks(node(), [], replace(WANTED, release="1.19.2"), today=date(2027, 11, 30))
+        if one.name == "life cycles"
+    ]
+    assert "and may be outdated" in late.sentence
+    fine = preflight_checks(node(), [], WANTED, today=today)
+    assert [check.ok for check in fine if check.name == "life cycles"] == [True] and advice(fine) == []

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hpu_facts import gather
+from ansible_collections.gaudi3.scale.plugins.module_utils._cards.hpu_facts import Hlml, gather
 from ansible_collections.gaudi3.scale.plugins.module_utils._cards.pcie import read_links
+from ansible_collections.gaudi3.scale.plugins.module_utils._cards.witnesses import Disagreement
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.check import advice, failed
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import CommandResult
 from ansible_collections.gaudi3.scale.plugins.module_utils._releases.lookup import find_release
@@ -416,6 +417,7 @@ def test_what_the_network_needs_is_judged_unless_told_otherwise(
         "cards": 8,
         "device": "hpu",
         "idle_memory_mib": 1024,
+        "replaced_rows_limit": 32,
         "clock_offset_ms": 1000,
         **dict(zip(("external_links", "gaudi_direct"), given)),
     }
@@ -431,3 +433,75 @@ def test_a_restart_that_is_due_is_advice_with_its_reason(measured):
     assert failed(checks) == []
     assert [one for one in advice(checks) if reason in one]
     assert summary(told, checks, RELEASE, LIMITS)["restart_reasons"] == [reason]
+
+
+def with_card(measurement, **values):
+    first, *others = measurement.facts.cards
+    facts = replace(measurement.facts, cards=(replace(first, **values), *others))
+    return replace(measurement, facts=facts)
+
+
+def told_by_hlml(measurement, reason=""):
+    rows = {"rows_replaced_single_bit": 0, "rows_replaced_double_bit": 0, "throttled_by": ()}
+    cards = tuple(replace(card, **rows) for card in measurement.facts.cards)
+    return replace(measurement, facts=replace(measurement.facts, cards=cards, hlml=Hlml("1.24.1", reason)))
+
+
+def test_replaced_rows_have_a_limit_and_0_is_none(measured):
+    node = told_by_hlml(measured())
+    assert not problems(node)
+    worn = with_card(node, rows_replaced_single_bit=20, rows_replaced_double_bit=13)
+    bad = problems(worn)
+    assert list(bad) == ["replaced rows"]
+    assert (bad["replaced rows"].found, bad["replaced rows"].expected) == (
+        "33 at 0000:19:00.0",
+        "at most 32 on each card",
+    )
+    assert not problems(worn, replace(LIMITS, replaced_rows=40))
+    assert not problems(worn, replace(LIMITS, replaced_rows=0))
+
+
+def test_a_reduced_clock_is_advice_with_its_reason_and_its_counter(measured):
+    hot = with_card(
+        told_by_hlml(measured()), throttled_by=("thermal",), throttle_counters={"power": 0, "thermal": 1_000_000}
+    )
+    assert not problems(hot)
+    assert advice(verdict(hot, RELEASE, LIMITS)) == [
+        (
+            "clock throttling: found reduced for thermal (time counter 1,000,000) at 0000:19:00.0, expected no card's "
+            "clock reduced; for heat, check the air flow; for power, check the limit (cap_power.yml) and the power "
+            "supply."
+        )
+    ]
+
+
+def test_where_the_sources_disagree_it_is_advice(measured):
+    one = Disagreement("the power limit", {"the kernel": "850,000 mW", "HLML": "850 mW"}, "another unit")
+    (said,) = advice(verdict(with_card(told_by_hlml(measured()), disagreements=(one,)), RELEASE, LIMITS))
+    assert said.startswith(
+        "card readings differ: the power limit is 850,000 mW according to the kernel, but 850 mW according to HLML "
+        "(another unit) at 0000:19:00.0; the verdict uses the kernel's value, "
+    )
+
+
+def test_a_library_that_crashes_is_named_and_one_that_is_not_there_is_not(measured):
+    node = measured()
+    crashed = replace(node, facts=replace(node.facts, hlml=Hlml(None, "HLML crashed in x")))
+    assert advice(verdict(crashed, RELEASE, LIMITS)) == [
+        (
+            "card readings: HLML crashed in x; replaced rows, throttling and energy are unknown, all else was read "
+            "without it."
+        )
+    ]
+    absent = replace(crashed, facts=replace(crashed.facts, hlml=Hlml(None, "HLML is not installed: there is no x")))
+    assert not advice(verdict(absent, RELEASE, LIMITS))
+
+
+def test_what_a_job_has_on_its_cards_is_no_fault(measured):
+    busy = {address: {"memory.used": "90000 MiB"} for address in ADDRESSES[:4]}
+    node = measured(HlSmi(cells=busy))
+    assert list(problems(node)) == ["idle memory"]
+    assert problems(replace(node, of_jobs=frozenset(range(4)))) == {}
+    left = problems(replace(node, of_jobs=frozenset(range(3))))
+    assert left["idle memory"].found == "90000 MiB at 0000:5d:00.0"
+    assert problems(replace(node, of_jobs=frozenset(range(8)))) == {}

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import pytest
@@ -17,9 +18,11 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.measures impor
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.thresholds import GUIDE, MOST, Threshold, targets_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._audit.verdicts import Failed, Passed, Unknown
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import RefusedError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.junit import exit_code
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.kinds import KINDS, Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.kinds import KINDS
 
+TODAY = date(2026, 11, 30)
 START = {
     "precision": "bf16",
     "compiled": True,
@@ -53,6 +56,8 @@ NODE_FACTS: dict[str, Any] = {
     "qualification": {"state": "healthy", "time": "2026-11-25"},
     "jobs": {"known": 4, "failed": 0},
     "job": JOB,
+    "cards": {"compared": 8, "explained": [], "unexplained": [], "hlml_reason": ""},
+    "stack": {"driver": "1.24.1-b336d5e", "kernel": "6.8.0-45-generic", "os": "ubuntu-24.04"},
 }
 REPORTS: dict[str, Any] = {
     "site": {"title": "Site", "rows": [{"verdict": "ok"}]},
@@ -68,7 +73,9 @@ def audit(
     nodes: dict[str, Any] | None = None, silent: dict[str, str] | None = None, targets: dict[str, float] | None = None
 ) -> dict[tuple[str, str], Judged]:
     known = {"n1": NODE_FACTS, "n2": {**NODE_FACTS, "job": {}}} if nodes is None else nodes
-    found = judged(ITEMS, Facts(known, _job(known), REPORTS if known else {}), silent or {}, targets or {}, "llama")
+    found = judged(
+        ITEMS, Facts(known, _job(known), REPORTS if known else {}, today=TODAY), silent or {}, targets or {}, "llama"
+    )
     return {(one.item.name, one.subject): one for one in found}
 
 
@@ -252,3 +259,25 @@ def test_a_measurement_that_could_not_tell_is_unknown(
     found = verdict(audit(), "storage", "cluster")
     assert isinstance(found, kind)
     assert found.why == why
+
+
+@pytest.mark.parametrize(
+    ("stack", "today", "kind", "words"),
+    [
+        ({}, TODAY, Passed, "release 1.24.1 and what it runs on; not in the table: nothing"),
+        ({"kernel": "6.1.0-56-amd64"}, TODAY, Passed, "not in the table: kernel 6.1.0-56-amd64"),
+        ({"kernel": "6.17.0-3-generic"}, TODAY, Failed, "6.17.0-3-generic does not work"),
+        ({"driver": "1.21.1-bfcec49"}, TODAY, Failed, "Release 1.21.1 is no longer supported"),
+        ({"driver": "1.99.0-1"}, TODAY, Unknown, "not in the table"),
+        ({"driver": ""}, TODAY, Unknown, "no driver is loaded"),
+        ({}, date(2028, 1, 1), Unknown, "may be outdated"),
+    ],
+)
+def test_life_cycles_warn_and_pass_only_where_the_table_has_them(
+    stack: dict[str, str], today: date, kind: Any, words: str
+) -> None:
+    facts = Facts({"n1": {**NODE_FACTS, "stack": {**NODE_FACTS["stack"], **stack}}}, today=today)
+    (one,) = judged([item for item in ITEMS if item.name == "life_cycles"], facts, {}, {}, "")
+    assert isinstance(one.verdict, kind) and not one.counts
+    said = one.verdict.measured.seen if isinstance(one.verdict, Passed) else one.verdict.why
+    assert words in said

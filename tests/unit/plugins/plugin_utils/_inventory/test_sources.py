@@ -24,6 +24,12 @@ def state(*resources: dict[str, Any], child: tuple[dict[str, Any], ...] = ()) ->
     return {"format_version": "1.0", "values": {"root_module": root}}
 
 
+def outputs(endpoints: Any, **others: Any) -> dict[str, Any]:
+    """As ``terraform output -json`` prints them."""
+    named = {"cluster_endpoints": endpoints, **others}
+    return {name: {"sensitive": False, "type": "dynamic", "value": value} for name, value in named.items()}
+
+
 def read(source: str, document: Any, address: str = "private") -> list[Node]:
     return in_order(SOURCES[source](document, "file", address, "gaudi"), "file")
 
@@ -39,6 +45,16 @@ def test_terraform_s_servers_are_found_in_every_module_and_sorted() -> None:
     }
     found = read("terraform", state(aws("gaudi-10"), {"type": "aws_vpc", "values": {}}, child=(ibm,)))
     assert found == [Node("gaudi-2", "10.0.0.2", "gaudi3"), Node("gaudi-10", "10.0.0.1", "gaudi")]
+
+
+def test_terraform_s_outputs_name_the_servers() -> None:
+    endpoints = {"gaudi-10": "10.0.0.10", "gaudi-2": "10.0.0.2"}
+    found = read("terraform", outputs(endpoints, instance_type=GX3, master_ip="10.0.0.2", cluster_size=2))
+    assert found == [Node("gaudi-2", "10.0.0.2", "gaudi3"), Node("gaudi-10", "10.0.0.10", "gaudi3")]
+
+
+def test_a_configuration_without_the_output_instance_type_is_read_too() -> None:
+    assert read("terraform", outputs({"gaudi-1": "10.0.0.1"})) == [Node("gaudi-1", "10.0.0.1")]
 
 
 def test_an_address_is_chosen() -> None:
@@ -85,6 +101,23 @@ def test_maas_s_machines_are_those_that_are_deployed_and_have_the_tag() -> None:
         ("terraform", state(aws("n1"), aws("n1")), "two servers are called n1; give each a unique name"),
         ("terraform", state(aws("n1", private_ip=None)), "n1 has no address; start it"),
         ("terraform", state(aws("{{ lookup('pipe', 'id') }}")), "is not a valid host name"),
+        ("terraform", {"values": None}, "file is not a Terraform state"),
+        (
+            "terraform",
+            {"version": 4, "terraform_version": "1.11.4", "serial": 3},
+            "is Terraform's own state file; write",
+        ),
+        (
+            "terraform",
+            outputs({"n1": "10.0.0.1"}, instance_type="dl2q.24xlarge"),
+            "n1 is a dl2q.24xlarge, which has Qualcomm cards and no Gaudi",
+        ),
+        ("terraform", outputs({"n1": "10.0.0.1"}, instance_type="p4d.24xlarge"), "file has no server with Gaudi cards"),
+        ("terraform", outputs({}), "file has no server with Gaudi cards"),
+        ("terraform", outputs(["10.0.0.1"]), "the output cluster_endpoints is not a map of addresses by names"),
+        ("terraform", {"cluster_endpoints": 7}, "the output cluster_endpoints is not a map of addresses by names"),
+        ("terraform", outputs({"n1": None}), "n1 has no address; start it"),
+        ("terraform", outputs({"-oProxyCommand=x": "10.0.0.1"}), "is not a valid host name"),
         ("ibm_cloud", {"instances": []}, "file is not a list of records"),
         ("maas", [7], "file is not a list of records"),
         ("maas", [], "file has no server with Gaudi cards"),
@@ -97,7 +130,18 @@ def test_what_cannot_be_an_inventory_is_refused_in_one_sentence(source: str, doc
     assert str(refused.value).count(". ") == 0
 
 
-@pytest.mark.parametrize("hostile", [{"values": {"root_module": {"resources": [7, None, {"type": "aws_instance"}]}}}])
+def test_outputs_have_no_other_address_to_choose() -> None:
+    with pytest.raises(GaudiError, match=r"so address: public selects nothing; put other addresses into this output"):
+        read("terraform", outputs({"n1": "10.0.0.1"}), "public")
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        {"values": {"root_module": {"resources": [7, None, {"type": "aws_instance"}]}}},
+        {"values": {"root_module": {"resources": 7, "child_modules": {"a": 1}}}},
+    ],
+)
 def test_a_record_that_is_none_breaks_nothing(hostile: Any) -> None:
     with pytest.raises(GaudiError, match="has no server"):
         read("terraform", json.loads(json.dumps(hostile)))

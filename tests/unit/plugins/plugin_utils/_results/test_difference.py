@@ -62,3 +62,13 @@ def test_a_node_of_which_nothing_is_known_is_refused_in_a_sentence(results, word
     with pytest.raises(GaudiError) as error:
         node_difference({"n1": plan(), **results}, "n2")
     assert all(word in str(error.value) for word in ["n2", "gaudi_hosts", *words])
+
+
+def test_a_clock_that_is_kept_low_is_a_difference_and_in_no_fingerprint():
+    cool, hot = (plan(replace(NODE, throttled=reasons, throttled_ever=reasons)) for reasons in ((), ("thermal",)))
+    report = node_difference({"n1": cool, "n2": hot, "n3": cool}, "n2")
+    assert [(row["field"], row["majority"], row["this node"]) for row in report["rows"]] == [
+        ("clock reduced now for", "nothing", "thermal"),
+        ("clock reduced since the driver was loaded for", "nothing", "thermal"),
+    ]
+    assert cool["fingerprint"] == hot["fingerprint"]

@@ -11,8 +11,9 @@ import pytest
 from ansible_collections.gaudi3.scale.plugins.action.report import ARGUMENTS
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._play_outcome import play_outcome
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.earlier_failure import NOT_KNOWN
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.kinds import KINDS, Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.kinds import KINDS
 from ansible_collections.gaudi3.scale.tests.unit.module_answers import probe_answer
 from ansible_collections.gaudi3.scale.tests.unit.planned_node import VIRGIN, plan
 from ansible_collections.gaudi3.scale.tests.unit.study_answer import REPORT, given_of_a_study
@@ -41,14 +42,19 @@ GIVEN = {
     "explain_node": {"node": "n1"},
     "find_bad_nodes": {},
     "measure_collectives": {"floors": {}, "failure": ""},
+    "measure_serving": {"input_tokens": 8, "output_tokens": 8, "first_token_ms": 0.0, "between_tokens_ms": 0.0},
     "measure_storage": {},
     "benchmark_fabric": {},
+    "benchmark_training": {},
     "plan_fabric": {"pools": [], "hosts": [], "mtu": 8000, "priorities": [], "generation": "gaudi3"},
     "plan_upgrade": {},
+    "profile_training": {"job": "llama"},
     "qualify_nodes": {},
     "probe_batch_size": {},
     "report_cost": {"job": "llama", "currency": "EUR", "node_hour": 30.0},
+    "report_serving_cost": {"serving": "chat", "hours": 1.0, "currency": "EUR", "node_hour": 30.0},
     "show_fleet": {},
+    "support_bundle": {},
     "training": {"job": "llama"},
     "tune_training": given_of_a_study(json.dumps(REPORT)),
     "upgrade_driver": {"release": "1.24.1"},
@@ -68,7 +74,9 @@ def test_what_is_made_are_options_of_the_report(kind: str) -> None:
             "events": [],
         },
     }
-    reported = made(kind, GIVEN[kind], n1=planned, n2={})
+    used = dict.fromkeys(("prompt_tokens", "joules", "gap_seconds", "card_seconds"), 0.0)
+    used |= {"model": "m", "cards": 1, "node_cards": 8, "generated_tokens": 9.0, "known_seconds": 3600.0}
+    reported = made(kind, GIVEN[kind], n1={**planned, "__gaudi_cost_serving": used}, n2={})
     assert {"title", "columns", "rows"} <= reported.options.keys() <= ARGUMENTS.keys()
     assert reported.outcome.keys() <= ARGUMENTS["outcome"]["options"].keys()
 

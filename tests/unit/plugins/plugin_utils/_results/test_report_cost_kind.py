@@ -294,3 +294,18 @@ def test_a_page_that_asks_for_something_beside_it_gets_nothing(tmp_path):
     secret.write_text("planted")
     made_of = pdf_of(f'<p>x</p><img src="file://{secret}"><link rel="attachment" href="file://{secret}">')
     assert b"planted" not in made_of and b"EmbeddedFile" not in made_of
+
+
+def test_a_job_with_part_of_its_nodes_pays_for_that():
+    def part(host):
+        energy = host[ENERGY]
+        few = {**energy, **{name: energy[name] / 2 for name in ("joules", "card_seconds")}}
+        cards = dict(list(energy["cards"].items())[:4])
+        return {**host, INFO: {**host[INFO], "modules": [4, 5, 6, 7], "node_cards": 8}, ENERGY: {**few, "cards": cards}}
+
+    halves = {**HOSTS, **{name: part(HOSTS[name]) for name in ("gaudi-01", "gaudi-02")}}
+    whole, half = made(), made(halves)
+    assert half.options["data"]["kwh"] == pytest.approx(40)
+    assert half.options["data"]["total"] == pytest.approx(whole.options["data"]["total"] / 2)
+    assert values(half)["part of the nodes"] == "1 of them: the job's cards are 50% of each"
+    assert "part of the nodes" not in values(whole)

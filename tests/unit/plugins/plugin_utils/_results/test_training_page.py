@@ -7,6 +7,7 @@ import copy
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._follow.history import current, means, split_runs
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.page import report_page
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_charts import GIB, training_charts
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_page import training_report
 
 PARTS = {"data": 0.01, "forward": 0.1, "backward": 0.2, "optimizer": 0.03, "communication": 0.05, "other": 0.01}
@@ -223,6 +224,27 @@ def test_a_loss_that_became_no_number_is_said_and_not_drawn(hosts):
     assert report["charts"][0]["points"][-1] == [30, 3.6]
 
 
+def test_what_a_step_tells_beside_its_time_has_curves_too():
+    parts = {"weights": GIB, "gradients": GIB, "optimizer": 2 * GIB, "activations": 3 * GIB, "rest": 0}
+    told = {"gradient_norm": 0.7, "mfu": 0.41, "memory_parts": parts, "graph_compilations": 12}
+    points = [{"step": step, **told} for step in (10, 20)]
+    remarks = [{"kind": "validation", "step": step, "validation_loss": 3.0 - step / 100} for step in (5, 15)]
+    run = {"start": None, "points": points, "means": points, "last": None, "nodes": None, "end": None}
+    charts = {chart["title"]: chart for chart in training_charts([{**run, "remarks": remarks}])}
+    assert charts["Loss of held-out data"]["points"] == [[5, 2.95], [15, 2.85]]
+    assert charts["Norm of the gradients"]["points"] == [[10, 0.7], [20, 0.7]]
+    assert charts["Use of the cards"]["points"] == [[10, 41.0], [20, 41.0]]
+    assert charts["Graphs compiled"]["points"] == [[10, 12], [20, 12]]
+    memory = charts["What the fullest rank's memory is used for"]["series"]
+    assert [(part["label"], part["points"][0]) for part in memory] == [
+        ("weights", [10, 1.0]),
+        ("gradients", [10, 1.0]),
+        ("optimizer", [10, 2.0]),
+        ("activations", [10, 3.0]),
+        ("rest", [10, 0.0]),
+    ]
+
+
 def test_what_the_report_says_becomes_a_page(hosts):
     report = training_report(hosts, "1.24.1")
     sections = [{"notes": [], **one} for one in report["sections"]]
@@ -232,3 +254,12 @@ def test_what_the_report_says_becomes_a_page(hosts):
     assert '<td class="bad">slow: 1.50</td>' in page
     assert '<td class="bad">node_lost</td>' in page
     assert "nan" not in page
+
+
+def test_a_job_with_part_of_its_nodes_says_which_cards(hosts):
+    told = {"modules": [4, 5, 6, 7], "node_cards": 8}
+    for host in hosts:
+        if host.get("__gaudi_training_info"):
+            host["__gaudi_training_info"] = {**host["__gaudi_training_info"], **told}
+    options = {row["option"]: row["value"] for row in section(training_report(hosts), "Configuration")["rows"]}
+    assert options["modules"] == "4 5 6 7"

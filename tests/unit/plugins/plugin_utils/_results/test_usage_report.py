@@ -6,7 +6,11 @@ import copy
 
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._report.page import report_page
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.training_page import training_report
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.usage_report import outside_line, usage_charts
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.usage_report import (
+    outside_line,
+    usage_charts,
+    usage_words,
+)
 
 INFO = {"state": "running", "description": {"hosts": ["n1", "n2"], "processes_per_node": 8}, "log_directory": "/log"}
 
@@ -103,3 +107,8 @@ def test_of_many_nodes_the_lowest_and_the_highest_are_drawn():
 
 def test_a_job_of_which_nothing_is_known_yet_has_no_line():
     assert outside_line("n1", {"usage": {}, "rank_log": {}}) is None
+
+
+def test_what_the_job_holds_is_beside_what_the_card_has_in_use():
+    words = usage_words(sample(1000.0, held_memory_bytes=float(58 << 30)))
+    assert words.endswith("the fullest with 60.0 GiB (58.0 GiB held by the job), 4,120 W")

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Made
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.junit import exit_code
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.kinds import KINDS, Asked, Made
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.kinds import KINDS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._storage.job_rate import tokens_per_second
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._storage.needs import Needs, answer
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._storage.phases import Rates, Settings, measured

@@ -157,6 +157,42 @@ def test_an_estimate_made_on_the_host_is_the_first_size_and_is_made_once(wanted_
     assert made == ["m:f"]
 
 
+def test_several_ranks_start_from_the_readings_of_one_on_this_node(wanted_probe, monkeypatch):
+    made = []
+
+    def run_trial(workload, size, **_rest):
+        made.append((workload.processes, size))
+        peak = 1000 + 100 * size + (300 if workload.processes > 1 else 0)
+        return Trial(size, "ok" if peak <= 10000 else "out_of_memory", peak, 0.5, "", 1000, 0, 10000)
+
+    monkeypatch.setattr(batch_probe, "run_trial", run_trial)
+    monkeypatch.setattr(batch_probe, "estimate", lambda *_given, **_named: None)
+    options = {"maximum": 1024, "multiple_of": 1}
+    alone = Workload("m:f", {"width": 2}, device="cpu", memory_limit=10000)
+    assert probe(wanted_probe(workload=alone, **options))["batch_size"] >= 87
+    made.clear()
+    ranks = Workload("m:f", {"width": 2, "sharding": "ddp"}, device="cpu", memory_limit=10000, processes=2)
+    found = probe(wanted_probe(workload=ranks, **options))
+    assert 84 <= found["batch_size"] <= 87
+    assert (made[0][0], made[0][1] > 70, len(made) <= 2) == (2, True, True), made
+    # Of other options the trials say nothing.
+    made.clear()
+    other = Workload("m:f", {"width": 3, "sharding": "ddp"}, device="cpu", memory_limit=10000, processes=2)
+    assert probe_step(wanted_probe(workload=other, **options))["trials"][0]["batch_size"] == 2
+
+
+def test_before_a_trial_has_told_what_a_card_has_its_kind_does(wanted_probe, tmp_path, monkeypatch):
+    monkeypatch.setattr(batch_probe, "estimate", lambda *_given, **_named: Prior(0.0, 1 << 30, 0.15))
+    card = tmp_path / "sys/bus/pci/devices/0000:19:00.0"
+    card.mkdir(parents=True)
+    for name, text in {"vendor": "0x1da3", "device": "0x1060", "class": "0x120000"}.items():
+        (card / name).write_text(f"{text}\n")
+    wanted = wanted_probe(workload=Workload("m:f"), kernel_root=str(tmp_path), maximum=1024)
+    assert (wanted.bounds.card_bytes, wanted.bounds.limit_bytes) == (128 << 30, None)
+    first = batch_probe.decide(wanted, (), Prior(0.0, 1 << 30, 0.15))
+    assert 96 <= first.batch_size <= 0.95 * 128 / 1.15
+
+
 def test_each_step_makes_one_trial_and_tells_the_next_size(wanted_probe, trials):
     first = probe_step(wanted_probe())
     assert (first["batch_size"], first["cached"], len(trials)) == (None, False, 1)

@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.binding.modules import (
     Share,
+    addresses_of,
     check_share,
     modules_by_device,
     modules_of,
@@ -86,3 +87,12 @@ def test_fewer_cards_that_nobody_names_are_refused(ranks: int, visible: str, sen
 
 def test_a_node_whose_cards_are_not_known_is_left_to_other_checks(tmp_path: Path) -> None:
     check_share(Share(2, "n1"), str(tmp_path))
+
+
+def test_cards_are_found_by_their_modules(tmp_path: Path) -> None:
+    root = kernel(tmp_path, SITE)
+    assert addresses_of((2, 5), root) == ("0000:10:00.0", "0000:17:00.0")
+    with pytest.raises(
+        GaudiError, match=r"modules names 9, and .*/sys/class/accel shows no card with that module id; see"
+    ):
+        addresses_of((2, 9), root)

@@ -177,3 +177,18 @@ def test_a_rank_finds_what_torchrun_would_tell_it(tmp_path):
     assert (found["OMP_NUM_THREADS"], found["PT_HPU_LAZY_MODE"], found["WANDB_API_KEY"]) == ("4", "0", "s3 cret")
     assert "GLOO_SOCKET_IFNAME" not in found
     assert (place, word) == (str(tmp_path), "a $word")
+
+
+def test_the_job_s_own_recipes_and_cards_win_over_the_node_s(tmp_path):
+    flags = tmp_path / "flags"
+    flags.write_text("PT_HPU_RECIPE_CACHE_CONFIG=/recipes,false,8192\nHABANA_VISIBLE_MODULES=0,1,2,3\n")
+    changes = {"working_directory": str(tmp_path), "environment_files": (str(flags),)}
+    job = replace(JOB, processes_per_node=2, modules=(4, 5), **changes)
+    own = job_environment(job, PATHS, None, "/recipes/llama,false,8192")
+    words = mpirun_argv(job, PATHS, "5.0.8", mpirun_environment(job, own))
+    rank = words[words.index("/bin/sh") : words.index("sh") + 1]
+    place = {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "1", "OMPI_COMM_WORLD_LOCAL_RANK": "0"}
+    given = {"PATH": "/usr/bin:/bin", "OMPI_COMM_WORLD_LOCAL_SIZE": "1", "MASTER_ADDR": "127.0.0.1", **place, **own}
+    command = [*rank, "sh", "-c", "echo $PT_HPU_RECIPE_CACHE_CONFIG $HABANA_VISIBLE_MODULES"]
+    done = subprocess.run(command, env=given, capture_output=True, text=True, check=True)
+    assert done.stdout == "/recipes/llama,false,8192 4,5\n"

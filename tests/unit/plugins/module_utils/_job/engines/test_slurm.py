@@ -403,3 +403,13 @@ def test_an_interface_that_is_loopback_or_unknown_is_not_named(batch):
     batch.run(JOB)
     assert "GLOO_SOCKET_IFNAME" not in batch.environment
     assert os.access(batch.bin / "ip", os.X_OK)
+
+
+def test_jobs_that_may_share_a_node_meet_at_ports_of_their_own(batch):
+    shared = replace(JOB, slurm=replace(JOB.slurm, cpus_per_rank=6))
+    sweep = replace(shared, slurm=replace(shared.slurm, array=(("--lr", "1"), ("--lr", "2"))))
+    point = {"SLURM_ARRAY_TASK_ID": 1, "SLURM_ARRAY_JOB_ID": 1040}
+    given = replace(shared, rendezvous_port=31000)
+    for job, port, more in ((JOB, 29500, {}), (shared, 29541, {}), (sweep, 29541, point), (given, 31000, {})):
+        assert batch.run(job, SLURM_JOB_ID=1041, **more) == 0
+        assert batch.environment["MASTER_PORT"] == str(port)

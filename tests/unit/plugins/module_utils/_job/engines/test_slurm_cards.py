@@ -151,3 +151,14 @@ def test_a_job_asks_for_cards_by_the_name_that_the_site_has(listed: str, found: 
     assert slurm_gres(own, run) == ""
     assert "--gres=mine:2" in sbatch_options(own, PATHS, SlurmCards(found))
     assert not [one for one in sbatch_options(replace(SHARED, device="cpu"), PATHS, SlurmCards(found)) if "gres" in one]
+
+
+def test_two_jobs_of_four_cards_on_one_node_have_eight_modules(tmp_path: Path) -> None:
+    found = []
+    for place, devices in (("a", "0-3"), ("b", "4-7")):
+        (tmp_path / place).mkdir()
+        shown = SHOWN.format(gres="hpu:4", first="0-7", second=devices)
+        said, wrong = modules(tmp_path / place, "hpu", shown, ranks=4)
+        assert wrong == ""
+        found += said.split(",")
+    assert found == ["2", "6", "3", "7", "0", "4", "1", "5"]
