@@ -8,6 +8,7 @@ slow link makes the exchange and its own transfers slower by the same factor.
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import queue
@@ -64,6 +65,26 @@ class Faults:
         return self.seconds.get("slow link", 1.0)
 
 
+class Unobserved:
+    """In the place of a profiler: as many steps, and nothing that looks at them."""
+
+    def __init__(self) -> None:
+        self._steps = 0
+
+    def __enter__(self) -> Unobserved:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        pass
+
+    @property
+    def done(self) -> bool:
+        return self._steps >= BEFORE + CLOCKED + 4
+
+    def step(self) -> None:
+        self._steps += 1
+
+
 class _Sleeps(torch.autograd.Function):
     """In the backward pass."""
 
@@ -86,7 +107,7 @@ class _Batches(torch.utils.data.IterableDataset[torch.Tensor]):
         while True:
             if "data" in self._faults.seconds:
                 self._faults.sleep("data")
-            yield torch.ones(2048, 256)
+            yield torch.ones(3072, 256)
 
 
 def train(faults: Faults, directory: Path) -> dict[str, float]:
@@ -140,7 +161,7 @@ def _rank(rank: int, port: int, faults: Faults, directory: Path, answers: Any) -
         links=True,
         device=torch.device("cpu"),
     )
-    seconds = _loop(rank, faults, profiler)
+    seconds = loop(rank, faults, profiler)
     torch.distributed.barrier()
     answers.put({"seconds": seconds, **{cause: spent / CLOCKED for cause, spent in faults.spent.items()}})
     answers.close()
@@ -149,8 +170,13 @@ def _rank(rank: int, port: int, faults: Faults, directory: Path, answers: Any) -
     os._exit(0)
 
 
-def _loop(rank: int, faults: Faults, profiler: GaudiProfiler) -> float:
-    """Seconds a clocked step."""
+def loop(
+    rank: int,
+    faults: Faults,
+    profiler: GaudiProfiler | Unobserved,
+    around: Callable[[torch.nn.Module], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext,
+) -> float:
+    """Seconds a clocked step. ``around`` is entered for each step, with the model."""
     layers = [layer for _number in range(4) for layer in (torch.nn.Linear(256, 256), torch.nn.GELU())]
     model = DistributedDataParallel(torch.nn.Sequential(*layers))
     model.register_comm_hook(faults.exchange, _exchange)
@@ -168,8 +194,9 @@ def _loop(rank: int, faults: Faults, profiler: GaudiProfiler) -> float:
             if number == BEFORE + CLOCKED:
                 ended = time.perf_counter()
                 told = dict(faults.spent)
-            _step(rank, faults, model(batch), number, compiled, large)
-            optimizer.step()
+            with around(model):
+                _step(rank, faults, model(batch), number, compiled, large)
+                optimizer.step()
             profiler.step()
             if profiler.done:
                 break

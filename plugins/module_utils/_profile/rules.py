@@ -74,6 +74,8 @@ FEWEST_STEPS = 5
 FEWEST_RANKS = 0.8
 # A rank is slow in itself where it is behind in this part of the steps.
 STEADY = 0.75
+# And where no rank without a fault comes within this part of what is notable.
+APART = 0.5
 # Seconds that tracing takes for an event, generously.
 TRACED_EVENT = 1e-5
 # A link that takes so many times as long as the fastest of its kind, within a node or between nodes.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Mapping, Optional, Sequence
 
 from .records import RankRecord
-from .rules import RULES, SLOW_LINK_RATIO, SLOW_NODE, SLOW_RANK, STEADY
+from .rules import APART, RULES, SLOW_LINK_RATIO, SLOW_NODE, SLOW_RANK, STEADY
 from .side_by_side import OWN_PARTS, Measured, RankMeans, typical
 
 
@@ -40,10 +40,12 @@ def behind(measured: Measured) -> list[Behind]:
     """Nodes of which every rank is slow, and the ranks that are slow beside them; the slowest first."""
     usual = typical([rank.busy for rank in measured.ranks])
     columns = [typical(column) for column in zip(*(rank.each_busy for rank in measured.ranks))]
+    apart = _apart(measured)
     slow = {
         rank.rank: rank
         for rank in measured.ranks
-        if _notable(rank.busy - usual, measured, SLOW_RANK) and _steady(rank, columns, measured) >= STEADY
+        if rank.busy >= apart
+        and _notable(rank.busy - usual, measured, SLOW_RANK) and _steady(rank, columns, measured) >= STEADY
     }
     nodes = _slow_nodes(measured, slow)
     found = []
@@ -80,6 +82,14 @@ def slow_links(records: Sequence[RankRecord]) -> list[SlowLink]:
 
 def _notable(seconds: float, measured: Measured, word: str) -> bool:
     return seconds >= RULES[word].least * measured.seconds
+
+
+def _apart(measured: Measured) -> float:
+    """The least busy time of those that stand apart from ranks without a fault. On a busy host these differ by as much
+    as one that is a little slow, but evenly: none of them is far from the next one."""
+    ordered = sorted(rank.busy for rank in measured.ranks)
+    least = APART * RULES[SLOW_RANK].least * measured.seconds
+    return next((above for below, above in zip(ordered, ordered[1:]) if above - below >= least), float("inf"))
 
 
 def _steady(rank: RankMeans, columns: Sequence[float], measured: Measured) -> float:

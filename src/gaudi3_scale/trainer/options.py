@@ -93,7 +93,9 @@ def _add_job(job: argparse._ArgumentGroup) -> None:
 def _add_data(data: argparse._ArgumentGroup) -> None:
     source = data.add_mutually_exclusive_group(required=True)
     source.add_argument("--text", type=Path, nargs="+", metavar="PATH", help="files and directories, read as bytes")
-    source.add_argument("--data", type=Path, metavar="PREFIX", help="tokens in PREFIX.bin and PREFIX.idx")
+    source.add_argument(
+        "--data", type=_prefix, metavar="PREFIX", help="tokens in PREFIX.bin and PREFIX.idx, also below s3://BUCKET/"
+    )
     data.add_argument("--sequence-length", type=positive, default=256, help="tokens per window (default: %(default)s)")
     data.add_argument(
         "--workers",
@@ -231,6 +233,11 @@ def _precision(text: str) -> str:
     if text.lower().startswith("fp8"):
         raise argparse.ArgumentTypeError(FP8)
     return text
+
+
+def _prefix(text: str) -> Path | str:
+    """A text where it is a place in S3-compatible storage."""
+    return s3_url(text) if text.startswith("s3://") else Path(text)
 
 
 def _workers(text: str) -> int | None:

@@ -77,6 +77,12 @@ def test_a_slow_rank_on_a_slow_node_is_named_too():
     assert [round(cause.share, 2) for cause in verdict.causes] == [0.27, 0.27]
 
 
+def test_ranks_that_differ_evenly_are_of_a_busy_host_and_none_is_slow():
+    uneven = {1: {"forward": 0.004}, 2: {"forward": 0.008}, 3: {"forward": 0.012}}
+    assert set(said(ranks(4, more=uneven))) == {"compute"}
+    assert set(said(ranks(4, more={**uneven, 3: {"forward": 0.020}}))) == {"slow rank"}
+
+
 def test_the_rank_its_node_and_the_part_are_named():
     cause = judge(ranks(4, more={1: {"backward": 0.05}})).causes[0]
     assert (cause.ranks, cause.node, cause.part) == ((1,), "n0", "backward")
