@@ -16,7 +16,7 @@ from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.data.token_windows import HeldOutWindows, StreamSampler, TokenWindows, TrainingWindows
 from gaudi3_scale.gaudi.optimizer import fused_adamw
 from gaudi3_scale.models.language_model import next_token_loss
-from gaudi3_scale.models.sharding import fully_sharded
+from gaudi3_scale.models.sharding import shared_out_from_first
 from gaudi3_scale.ranks import Ranks
 from gaudi3_scale.trainer.schedules import ONE_CYCLE, Schedule
 
@@ -67,7 +67,7 @@ class LanguageModelTask(lightning.LightningModule):
     def configure_model(self) -> None:
         if self._sharded:
             assert self.device_mesh is not None
-            fully_sharded(self.model, self.device_mesh["data_parallel"])
+            shared_out_from_first(self.model, self.device_mesh["data_parallel"], self.trainer.strategy.root_device)
 
     def training_step(self, batch: torch.Tensor, _index: int) -> torch.Tensor:
         self.samples_seen += len(batch) * self.reading.ranks.world_size

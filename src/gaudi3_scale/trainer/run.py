@@ -95,7 +95,8 @@ def _made(options: argparse.Namespace) -> _Run:
     device = local_device(kind, ranks.local_rank)
     require_room(options, data.vocabulary, ranks, device)
     torch.manual_seed(options.seed)
-    model = build_model(options, data)
+    # Shared out it is built on one rank alone: a host has no room for as many whole models as it has cards.
+    model = build_model(options, data, empty=options.sharding == FSDP2 and ranks.rank > 0)
     write = line_writer(options.metrics) if ranks.rank == 0 else no_line
     join(ranks, device)
     require_same_data(data, device)
