@@ -29,7 +29,7 @@ from gaudi3_scale.profiler.profiler import GaudiProfiler
 RANKS, NODES, SLOW_RANK, SLOW_NODE = 4, ("n0", "n1"), 1, "n1"
 # What a sound network takes for an exchange, and for what the links are timed with between two nodes.
 NETWORK, LINK = 0.002, 0.010
-LINK_FACTOR = 3.5
+LINK_FACTOR = 4.0
 BEFORE, CLOCKED = 5, 20
 
 
@@ -107,7 +107,7 @@ class _Batches(torch.utils.data.IterableDataset[torch.Tensor]):
         while True:
             if "data" in self._faults.seconds:
                 self._faults.sleep("data")
-            yield torch.ones(3072, 256)
+            yield torch.ones(6144, 256)
 
 
 def train(faults: Faults, directory: Path) -> dict[str, float]:
@@ -177,7 +177,7 @@ def loop(
     around: Callable[[torch.nn.Module], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext,
 ) -> float:
     """Seconds a clocked step. ``around`` is entered for each step, with the model."""
-    layers = [layer for _number in range(4) for layer in (torch.nn.Linear(256, 256), torch.nn.GELU())]
+    layers = [layer for _number in range(2) for layer in (torch.nn.Linear(256, 256), torch.nn.GELU())]
     model = DistributedDataParallel(torch.nn.Sequential(*layers))
     model.register_comm_hook(faults.exchange, _exchange)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)

@@ -63,8 +63,10 @@ class TokenWindows(Dataset[torch.Tensor]):
     def __getitem__(self, windows: Sequence[int]) -> torch.Tensor:
         starts = [window * self._length for window in windows]
         spans = [slice(start, start + self._length + 1) for start in starts]
-        several = isinstance(self.tokens, BucketTokens)
-        read = self.tokens.several(spans) if several else [self.tokens[span] for span in spans]
+        if isinstance(self.tokens, BucketTokens):
+            read = self.tokens.several(spans)
+        else:
+            read = [self.tokens[span] for span in spans]
         return torch.from_numpy(np.stack(read).astype(np.int64))
 
 

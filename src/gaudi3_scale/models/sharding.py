@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Iterator
+from typing import Any, Iterator
 
 import torch
 import torch.distributed
@@ -43,16 +43,18 @@ def weights_without_contents() -> Iterator[None]:
     """What is built in here has parameters that take no memory; buffers, which are computed, are as ever."""
     register = nn.Module.register_parameter
 
-    def registered(module: nn.Module, name: str, parameter: nn.Parameter | None) -> None:
+    def registered(module: nn.Module, name: str, param: nn.Parameter | None) -> None:
         # One that two modules share has no contents any more when the second gets it, and stays one.
-        empty = parameter is None or parameter.is_meta
-        register(module, name, parameter if empty else _without_contents(parameter))
+        if param is not None and not param.is_meta:
+            param = nn.Parameter(param.detach().to("meta"), param.requires_grad)
+        register(module, name, param)
 
-    nn.Module.register_parameter = registered  # type: ignore[method-assign]
+    owner: Any = nn.Module
+    owner.register_parameter = registered
     try:
         yield
     finally:
-        nn.Module.register_parameter = register  # type: ignore[method-assign]
+        owner.register_parameter = register
 
 
 def shared_out_from_first(model: nn.Module, mesh: DeviceMesh, device: torch.device) -> nn.Module:
@@ -78,7 +80,3 @@ def _make_room(model: nn.Module, device: torch.device) -> None:
         made = nn.Parameter(torch.empty_like(parameter, device=device), parameter.requires_grad)
         for module, name in places:
             setattr(module, name, made)
-
-
-def _without_contents(parameter: nn.Parameter) -> nn.Parameter:
-    return nn.Parameter(parameter.detach().to("meta"), parameter.requires_grad)

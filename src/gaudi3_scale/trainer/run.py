@@ -32,6 +32,7 @@ from gaudi3_scale.ranks import Ranks, join, node_names, ranks_from
 from gaudi3_scale.trainer.global_batch import passes_of_step, require_one_pass
 from gaudi3_scale.trainer.language_model_task import LanguageModelTask, Reading
 from gaudi3_scale.trainer.measured_workers import measured_workers
+from gaudi3_scale.trainer.pinned_memory import measured_pinning
 from gaudi3_scale.trainer.planned_work import precision_of, work_of_step
 from gaudi3_scale.trainer.schedules import Schedule
 from gaudi3_scale.trainer.seeded_batches import SeededBatches
@@ -132,7 +133,14 @@ def _tell_start(options: argparse.Namespace, made: _Run, facts: Mapping[str, Any
 def _task(options: argparse.Namespace, made: _Run) -> LanguageModelTask:
     schedule = Schedule(options.learning_rate, options.warmup_steps, options.max_steps, options.schedule)
     workers = (lambda task: measured_workers(task, made.write)) if options.workers is None else options.workers
-    reading = Reading(made.data.windows, options.batch_size, options.seed, made.ranks, workers)
+    reading = Reading(
+        made.data.windows,
+        options.batch_size,
+        options.seed,
+        made.ranks,
+        workers,
+        lambda batch, device: measured_pinning(batch, device, made.write),
+    )
     origin = {"tokenizer": made.data.tokenizer, "directory": str(options.model.resolve()) if options.model else ""}
     sharded = options.sharding == FSDP2
     task = LanguageModelTask(made.model.module, made.model.shape, schedule, reading, sharded, origin)
