@@ -35,10 +35,18 @@ BEFORE, CLOCKED = 5, 20
 
 @dataclass
 class Faults:
-    """Seconds a step of each cause; where ``rank`` sleeps is a part of the step."""
+    """Seconds a step of each cause; where ``rank`` sleeps is a part of the step.
+
+    The others are what a verdict advises: processes that read ahead, batches that are so many times as large, so many
+    passes for each exchange of gradients, and shapes that are padded.
+    """
 
     seconds: Mapping[str, float]
     rank_sleeps_in: str = "backward"
+    workers: int = 0
+    larger: int = 1
+    passes: int = 1
+    padded: bool = False
     spent: dict[str, float] = field(default_factory=dict)
 
     def clocked(self, cause: str, body: Callable[[], object]) -> None:
@@ -107,11 +115,19 @@ class _Batches(torch.utils.data.IterableDataset[torch.Tensor]):
         while True:
             if "data" in self._faults.seconds:
                 self._faults.sleep("data")
-            yield torch.ones(6144, 256)
+            yield torch.ones(6144 * self._faults.larger, 256)
 
 
-def train(faults: Faults, directory: Path) -> dict[str, float]:
-    """The records lie in ``directory``. Returns the part of a step that each cause took, as injected."""
+@dataclass(frozen=True)
+class Trained:
+    """Seconds a step, and the part of it that each cause took, as injected."""
+
+    seconds: float
+    causes: dict[str, float]
+
+
+def train(faults: Faults, directory: Path) -> Trained:
+    """The records lie in ``directory``."""
     context = multiprocessing.get_context("fork")
     answers = context.Queue()
     port = _free_port()
@@ -128,7 +144,7 @@ def train(faults: Faults, directory: Path) -> dict[str, float]:
         causes["communication"] = faults.seconds["communication"] / seconds
     if "slow link" in causes:
         causes["slow link"] = faults.exchange * (1 - 1 / faults.link_factor) / seconds
-    return causes
+    return Trained(seconds, causes)
 
 
 def _answers(answers: Any, ranks: list[Any]) -> list[dict[str, float]]:
@@ -185,16 +201,18 @@ def loop(
     torch._dynamo.config.recompile_limit = torch._dynamo.config.accumulated_recompile_limit = 10_000
     compiled = torch.compile(lambda tensor: tensor * 2, backend=_backend(faults), dynamic=False)
     large = torch.ones(1 << 22)
+    batches = torch.utils.data.DataLoader(_Batches(faults), batch_size=None, num_workers=faults.workers)
     begun = ended = 0.0
     with profiler:
-        for number, batch in enumerate(torch.utils.data.DataLoader(_Batches(faults), batch_size=None)):
+        for number, batch in enumerate(batches):
             if number == BEFORE:
                 begun = time.perf_counter()
                 faults.spent.clear()
             if number == BEFORE + CLOCKED:
                 ended = time.perf_counter()
                 told = dict(faults.spent)
-            with around(model):
+            exchanged = number % faults.passes == faults.passes - 1
+            with around(model), contextlib.nullcontext() if exchanged else model.no_sync():
                 _step(rank, faults, model(batch), number, compiled, large)
                 optimizer.step()
             profiler.step()
@@ -209,7 +227,7 @@ def _step(rank: int, faults: Faults, output: torch.Tensor, number: int, compiled
     if "host" in faults.seconds:
         faults.sleep("host")
     if "compile" in faults.seconds:
-        faults.clocked("compile", lambda: compiled(torch.ones(number + 2)))
+        faults.clocked("compile", lambda: compiled(torch.ones(2 if faults.padded else number + 2)))
     if "memory" in faults.seconds:
         faults.clocked("memory", lambda: _move(large, faults.seconds["memory"]))
 

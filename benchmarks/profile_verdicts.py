@@ -70,7 +70,7 @@ def run_once(causes: Sequence[str], choice: random.Random, traceml: Path | None 
         seconds["slow link"] = LINK_FACTOR if "communication" in causes else seconds["slow link"] / NETWORK
     faults = Faults(seconds, choice.choice(("forward", "backward")))
     with tempfile.TemporaryDirectory() as directory:
-        injected = train(faults, Path(directory))
+        injected = train(faults, Path(directory)).causes
         records = read_records(directory)
         traces, _wrong = read_traces(directory, records)
         verdict = judge(records, traces)

@@ -8,6 +8,7 @@ The vendor's own tests of the bridge pin for ``hpu``; nothing published says wha
 from __future__ import annotations
 
 import time
+
 import torch
 
 from gaudi3_scale.devices import synchronize
