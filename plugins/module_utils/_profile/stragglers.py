@@ -45,7 +45,8 @@ def behind(measured: Measured) -> list[Behind]:
         rank.rank: rank
         for rank in measured.ranks
         if rank.busy >= apart
-        and _notable(rank.busy - usual, measured, SLOW_RANK) and _steady(rank, columns, measured) >= STEADY
+        and _notable(rank.busy - usual, measured, SLOW_RANK)
+        and _steady(rank, columns, measured) >= STEADY
     }
     nodes = _slow_nodes(measured, slow)
     found = []
