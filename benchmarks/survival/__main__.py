@@ -64,6 +64,9 @@ def options() -> argparse.ArgumentParser:
     found.add_argument("--limit", type=float, default=60, help="seconds for which a job is watched after the fault")
     found.add_argument("--pause", type=float, default=0.1, help="seconds a step")
     found.add_argument("--timeout", type=float, default=20, help="of the program's process group, in seconds")
+    found.add_argument(
+        "--before", type=float, default=70, help="seconds that a job runs before the fault (default: %(default)s)"
+    )
     found.add_argument("--python", default=sys.executable, help="of a venv with PyTorch and the node library")
     found.add_argument("--ft-version", default="0.7.0", help="of nvidia-resiliency-ext")
     found.add_argument("--ft-venv", type=Path, default=FT_VENV, help="where it is, or gets installed")
@@ -97,7 +100,14 @@ def measure(arguments: argparse.Namespace) -> Mapping[str, object]:
         for engine in arguments.engine
     }
     setting = Setting(
-        (), NO_NODE, Path(), arguments.pause, arguments.timeout, arguments.python, ft_python(arguments.ft_venv)
+        (),
+        NO_NODE,
+        Path(),
+        arguments.pause,
+        arguments.timeout,
+        arguments.python,
+        ft_python(arguments.ft_venv),
+        arguments.before,
     )
     outcomes: dict[tuple[str, str], list[Outcome]] = {}
     # Ctrl-C ends a run of an hour with what it has found so far.

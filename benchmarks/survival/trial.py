@@ -59,17 +59,20 @@ def run_trial(
         hub, made = stack.enter_context(namespaces(nodes))
         started = start(engine, replace(setting, hub=hub, nodes=tuple(made), directory=directory))
         files = StepFiles([one.place for one in started])
-        _wait_for_steps(started, files)
+        _wait_for_steps(started, files, setting.before)
         return _watch(fault, started, files, limit)
 
 
-def _wait_for_steps(started: Sequence[Started], files: StepFiles) -> None:
-    end = time.monotonic() + START_S
+def _wait_for_steps(started: Sequence[Started], files: StepFiles, before: float) -> None:
+    """And ``before`` seconds since the start."""
+    begun = time.monotonic()
+    end = begun + START_S
     while files.look() is None or any(len(steps) < STEPS_BEFORE for steps in files.steps.values()):
         if time.monotonic() > end:
             logs = "".join((one.place / "log").read_text(errors="replace")[-LOG_BYTES:] for one in started)
             raise GaudiError(f"the job made no {STEPS_BEFORE} steps within {START_S:g} s:\n{logs}")
         time.sleep(LOOK_S)
+    time.sleep(max(0.0, begun + before - time.monotonic()))
 
 
 def _watch(fault: Fault, started: Sequence[Started], files: StepFiles, limit: float) -> Outcome:
