@@ -39,8 +39,8 @@ HEARTBEAT_S, FIRST_HEARTBEAT_S = 15, 60
 class Setting:
     """What all engines are given alike: nodes of one rank each, and the program's pause in each step and its timeout.
 
-    ``python`` has PyTorch and the node library; ``ft_python`` has ft_launcher. ``before``: seconds that a job runs before
-    the fault.
+    ``python`` has PyTorch and the node library; ``ft_python`` has ft_launcher. ``before``: seconds that a job runs
+    before the fault.
     """
 
     nodes: tuple[Namespace, ...]
