@@ -70,6 +70,7 @@ def options() -> argparse.ArgumentParser:
     found.add_argument("--python", default=sys.executable, help="of a venv with PyTorch and the node library")
     found.add_argument("--ft-version", default="0.7.0", help="of nvidia-resiliency-ext")
     found.add_argument("--ft-venv", type=Path, default=FT_VENV, help="where it is, or gets installed")
+    found.add_argument("--torchft", type=Path, default=Path("torchft"), help="where pip --target has put it")
     found.add_argument("--keep", type=Path, help="copy what the nodes wrote to a folder a job below this one")
     found.add_argument("--json", type=Path, help="also write all figures here")
     return found
@@ -96,7 +97,7 @@ def check(arguments: argparse.Namespace) -> None:
 def measure(arguments: argparse.Namespace) -> Mapping[str, object]:
     """All figures, with a table on the screen."""
     refused = {
-        engine: refusal(engine, arguments.python, arguments.ft_venv, arguments.ft_version)
+        engine: refusal(engine, arguments.python, arguments.ft_venv, arguments.ft_version, arguments.torchft)
         for engine in arguments.engine
     }
     setting = Setting(
@@ -108,6 +109,7 @@ def measure(arguments: argparse.Namespace) -> Mapping[str, object]:
         arguments.python,
         ft_python(arguments.ft_venv),
         arguments.before,
+        arguments.torchft.resolve(),
     )
     outcomes: dict[tuple[str, str], list[Outcome]] = {}
     # Ctrl-C ends a run of an hour with what it has found so far.

@@ -78,6 +78,8 @@ STEADY = 0.75
 APART = 0.5
 # Seconds that tracing takes for an event, generously.
 TRACED_EVENT = 1e-5
+# A rank that waits for a processor for this part of a step is told of beside the verdict.
+QUEUED = 0.10
 # A link that takes so many times as long as the fastest of its kind, within a node or between nodes.
 SLOW_LINK_RATIO = 3.0
 # From here on memory is called full beside the verdict.
