@@ -86,11 +86,8 @@ def test_ranks_that_differ_evenly_are_of_a_busy_host_and_none_is_slow():
 def test_a_rank_that_waits_for_a_processor_is_not_slow_but_told_of():
     more = {2: {"forward": 0.05}}
     assert set(said(ranks(4, more=more, queued={2: 0.05}))) == {"compute"}
-    told = [note for note in judge(ranks(4, more=more, queued={2: 0.05})).notes if "processor" in note]
-    assert told == [
-        "rank 2 on n1 waited 50.0 ms a step for a processor of its host; end what else runs there, or start fewer "
-        "processes"
-    ]
+    (told,) = [note for note in judge(ranks(4, more=more, queued={2: 0.05})).notes if "processor" in note]
+    assert told.startswith("rank 2 on n1 waited 50.0 ms a step for a processor of its host; end what else runs there")
     # What is its own stays.
     slow = {2: {"forward": 0.1}}
     assert set(said(ranks(4, more=slow, queued={2: 0.05}))) == {"slow rank"}
