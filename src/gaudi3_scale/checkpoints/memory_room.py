@@ -99,7 +99,7 @@ def held_in(directory: Path) -> int:
 def shortage(directory: Path, copy: int, proc: Path = Path("/proc"), groups: Path = Path("/sys/fs/cgroup")) -> str:
     """Why copies of so many bytes have no room in ``directory``, in a clause, or nothing where they have.
 
-    Two are there while the newer one is written. Ranks write from a third, and to the disk at the same time from one more.
+    Two are there while the newer one is written. Ranks write from a third, and to a disk meanwhile from a fourth.
     """
     held, about = held_in(directory), os.statvfs(directory)
     free, size = about.f_bavail * about.f_frsize, about.f_blocks * about.f_frsize
@@ -111,8 +111,8 @@ def shortage(directory: Path, copy: int, proc: Path = Path("/proc"), groups: Pat
     for whose, available, whole in _bounds(proc, groups):
         if available - max(0, 4 * copy - held) < whole // _LEFT:
             return (
-                f"four copies of {short_bytes(copy)}, two of them while they are written, would leave less than a tenth of "
-                f"the memory of {whose} available ({short_bytes(available)} of {short_bytes(whole)} are)"
+                f"four copies of {short_bytes(copy)}, two of them while they are written, would leave less than a "
+                f"tenth of the memory of {whose} available ({short_bytes(available)} of {short_bytes(whole)} are)"
             )
     return ""
 

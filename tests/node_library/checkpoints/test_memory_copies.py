@@ -10,7 +10,8 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,23 @@ def of_kind(lines: list[dict], kind: str) -> list[dict]:
     return [line for line in lines if line["kind"] == kind]
 
 
+def wait_for(true: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+AFTER_STEP = MemoryCopies.after_step
+
+
+def settled(copies: MemoryCopies, *agreed: object) -> None:
+    """The same, and what it has begun is whole."""
+    AFTER_STEP(copies, *agreed)
+    if copies._under_way:
+        copies._saver._future.exception()
+
+
 @pytest.fixture
 def run(train_here, memory):
     """``run(*options)`` trains 20 steps with copies of each that can have one; returns the metric lines."""
@@ -63,23 +81,19 @@ def run(train_here, memory):
 @pytest.fixture
 def lose(run, tmp_path):
     """``lose(*options)`` is such a training that fails after :data:`DIES_AT` steps, when each copy that was begun is
-    whole; returns its losses."""
-    step, after_step = LanguageModelTask.training_step, MemoryCopies.after_step
+    whole, and so is step ``disk`` there; returns its losses."""
+    step = LanguageModelTask.training_step
 
-    def dying(self, *batch):
-        if self.trainer.global_step == DIES_AT:
-            raise RuntimeError("the card is lost")
-        return step(self, *batch)
+    def lose(*options: object, disk: int = 0) -> dict[int, float]:
+        def dying(self, *batch):
+            if self.trainer.global_step == DIES_AT:
+                wait_for(lambda: not disk or disk in steps_in(tmp_path / "job" / "checkpoints"))
+                raise RuntimeError("the card is lost")
+            return step(self, *batch)
 
-    def waiting(self, *agreed):
-        after_step(self, *agreed)
-        if self._under_way:
-            self._saver._future.exception()
-
-    def lose(*options: object) -> dict[int, float]:
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(LanguageModelTask, "training_step", dying)
-            patched.setattr(MemoryCopies, "after_step", waiting)
+            patched.setattr(MemoryCopies, "after_step", settled)
             with pytest.raises(RuntimeError, match="the card is lost"):
                 run(*options)
         return losses(read_lines(tmp_path / "job" / "metrics.jsonl"))
@@ -107,7 +121,7 @@ def test_a_failed_training_goes_on_from_memory_with_the_very_same_losses(run, lo
 
 
 def test_a_damaged_copy_is_left_out_for_the_disk_s(run, lose, memory, tmp_path):
-    made = lose("--checkpoint-every", 5)
+    made = lose("--checkpoint-every", 5, disk=10)
     (copy,) = steps_in(own(memory)).values()
     file = copy / "__0_0.distcp"
     content = bytearray(file.read_bytes())
@@ -127,9 +141,10 @@ def test_a_damaged_copy_is_left_out_for_the_disk_s(run, lose, memory, tmp_path):
 
 
 def test_what_is_on_the_disk_counts_where_it_is_newer(run, lose, memory):
-    lose("--checkpoint-every", DIES_AT)
-    start = run()[0]
-    assert (start["resumed_copy"], start["resumed_from"]) == ("disk", DIES_AT)
+    lose("--checkpoint-every", 10, "--memory-every", 9, disk=10)
+    assert list(steps_in(own(memory))) == [9]
+    start = run("--stop-after-steps", 2)[0]
+    assert (start["resumed_copy"], start["resumed_from"]) == ("disk", 10)
 
 
 def test_another_job_in_the_same_place_begins_anew(run, lose, memory, tmp_path, caplog):
@@ -139,7 +154,7 @@ def test_another_job_in_the_same_place_begins_anew(run, lose, memory, tmp_path, 
     shutil.rmtree(tmp_path / "job" / "checkpoints")
     long_ago = time.time() - REMAINS_AFTER_S - 60
     os.utime(left, (long_ago, long_ago))
-    start = run()[0]
+    start = run("--stop-after-steps", 2)[0]
     assert (start["resumed_from"], start["resumed_copy"]) == (None, None)
     assert list(memory.iterdir()) == [left]
     assert f"{left} has 0 MiB of another job, which wrote nothing there for an hour; remove it if " in caplog.text
@@ -155,7 +170,7 @@ def test_a_run_without_copies_leaves_none_of_an_earlier_course(run, lose, memory
 
 
 def test_nor_does_one_that_is_told_where_to_begin(run, lose, memory, tmp_path):
-    lose("--checkpoint-every", 10)
+    lose("--checkpoint-every", 10, disk=10)
     lines = run("--resume", tmp_path / "job" / "checkpoints" / "step-00000010", "--stop-after-steps", 1)
     assert (lines[0]["resumed_from"], lines[0]["resumed_copy"]) == (10, "disk")
     assert not list(memory.iterdir())
@@ -166,7 +181,7 @@ def test_a_directory_that_another_account_could_have_made_is_not_used(run, lose,
     lose()
     directory = own(memory)
     if open_to == "a link":
-        kept = directory.rename(tmp_path / "elsewhere")
+        kept = directory.rename(memory / "elsewhere")
         directory.symlink_to(kept)
     else:
         kept = directory
@@ -226,9 +241,11 @@ def test_a_directory_that_is_removed_under_it_ends_the_copies_alone(run, memory,
         return step(self, *batch)
 
     monkeypatch.setattr(LanguageModelTask, "training_step", removing)
+    monkeypatch.setattr(MemoryCopies, "after_step", settled)
     lines = run()
     told = of_kind(lines, "memory_copy")[-1]
     assert (told["state"], len(losses(lines))) == ("off", 20)
+    assert told["message"].endswith(" was removed")
     assert not list(memory.iterdir())
 
 
@@ -248,15 +265,14 @@ def test_a_model_that_no_node_has_whole_has_no_copies():
         find_memory(options, Ranks(0, 4, 0, 2, True), None, None)
 
 
-def kill(ranks, memories: list[Path]) -> None:
-    """All of them, once each of their nodes has copies."""
-    for memory in memories:
-        wait_until(lambda: any(map(steps_in, memory.glob(f"{PREFIX}*"))), ranks[0])  # noqa: B023, called at once
+def kill_all(ranks: list[BaseProcess], memory: Path, nodes: int) -> None:
+    """At once, when each of so many nodes has a copy and some steps were made since the first."""
+    wait_until(lambda: len({path.parent for path in memory.glob(f"{PREFIX}*/step-*")}) == nodes, ranks[0])
     time.sleep(0.2)
-    ranks[1].kill()
-    ranks[1].join()
-    ranks[0].kill()
-    ranks[0].join()
+    for rank in reversed(ranks):
+        rank.kill()
+    for rank in ranks:
+        rank.join()
 
 
 def whole_until(step: int, folder: Path, *options: object) -> dict[int, float]:
@@ -270,9 +286,7 @@ def test_a_node_that_takes_a_lost_one_s_place_gets_the_copy_of_the_other(tmp_pat
     """Two nodes of one rank, which see no directory of each other."""
     nodes = [tmp_path / "first", tmp_path / "second"]
     options = [*RANKS, "--memory-every", 1, "--memory-dir", memory]
-    ranks = start_ranks(nodes, options)
-    wait_until(lambda: len([*memory.glob(f"{PREFIX}*/step-*")]) == 2, ranks[0])
-    kill(ranks, [memory])
+    kill_all(start_ranks(nodes, options), memory, 2)
     before = read_lines(nodes[0] / "metrics.jsonl")
     # Of the second node nothing is left: neither its disk nor its memory.
     shutil.rmtree(nodes[1])
@@ -299,7 +313,7 @@ def test_a_node_that_takes_a_lost_one_s_place_gets_the_copy_of_the_other(tmp_pat
 def test_a_sharded_model_of_one_node_goes_on_from_memory(tmp_path, memory):
     job = tmp_path / "job"
     options = [*RANKS, "--memory-every", 1, "--memory-dir", memory, "--sharding", "fsdp2"]
-    kill(start_ranks([job], options, 2), [memory])
+    kill_all(start_ranks([job], options, 2), memory, 1)
     before = losses(read_lines(job / "metrics.jsonl"))
     assert ends_of(start_ranks([job], [*options, "--stop-after-steps", 5], 2)) == [0, 0], said_in(job)
     lines = read_lines(job / "metrics.jsonl")

@@ -59,8 +59,8 @@ def test_a_tenth_of_the_memory_stays_available(tmp_path, available, is_short):
 
 def test_the_reason_has_the_figures(tmp_path):
     assert Node(tmp_path, 2 * GIB, 100 * GIB).shortage(GIB) == (
-        "four copies of 1.0 GiB, two of them while they are written, would leave less than a tenth of the memory of the "
-        "node available (2.0 GiB of 100.0 GiB are)"
+        "four copies of 1.0 GiB, two of them while they are written, would leave less than a tenth of the memory of "
+        "the node available (2.0 GiB of 100.0 GiB are)"
     )
 
 
