@@ -20,6 +20,7 @@ from gaudi3_scale.checkpoints.files import Retention
 from gaudi3_scale.checkpoints.memory_room import (
     IDENTITY,
     directory_of,
+    free_in,
     identity_in,
     keep_identity,
     make_own,
@@ -118,8 +119,14 @@ class MemoryCopies:
             self._under_way = False
             return
         self._under_way = saved is None
-        self._failure = (saved and saved.failure) or ""
-        if saved and not saved.failure and not self._is_told:
+        if saved and saved.failure:
+            parent = self._place.directory.parent
+            # PyTorch's own words for a full disk are of its format.
+            self._failure = (
+                f"step {saved.step} could not be written to {parent}, which has {short_bytes(free_in(parent))} free: "
+                f"{saved.failure}"
+            )
+        elif saved and not self._is_told:
             self._is_told = True
             self._write(
                 "memory_copy",

@@ -96,13 +96,21 @@ def held_in(directory: Path) -> int:
     return sum(_size(folder) for folder in steps_in(directory).values())
 
 
+def free_in(directory: Path) -> int:
+    """Bytes that are free there; none where it is gone."""
+    with contextlib.suppress(OSError):
+        about = os.statvfs(directory)
+        return about.f_bavail * about.f_frsize
+    return 0
+
+
 def shortage(directory: Path, copy: int, proc: Path = Path("/proc"), groups: Path = Path("/sys/fs/cgroup")) -> str:
     """Why copies of so many bytes have no room in ``directory``, in a clause, or nothing where they have.
 
     Two are there while the newer one is written. Ranks write from a third, and to a disk meanwhile from a fourth.
     """
-    held, about = held_in(directory), os.statvfs(directory)
-    free, size = about.f_bavail * about.f_frsize, about.f_blocks * about.f_frsize
+    held, free, about = held_in(directory), free_in(directory), os.statvfs(directory)
+    size = about.f_blocks * about.f_frsize
     if free - max(0, 2 * copy - held) < size // _LEFT:
         return (
             f"two copies of {short_bytes(copy)} would leave less than a tenth of {directory.parent} free "
