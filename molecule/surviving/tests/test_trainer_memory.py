@@ -27,7 +27,7 @@ COPIES = "/dev/shm/gaudi3_scale-*"
 # docs/checkpoints.md: three ranks' gradients may be added up in another order after a restart.
 ROUNDING = 1e-6
 # A step takes milliseconds here, and several pass while a copy is written.
-FEW = 100
+FEW = 200
 
 
 def copies_on(node: str) -> list[str]:
@@ -58,6 +58,8 @@ def test_after_a_lost_node_and_a_killed_rank_it_goes_on_from_memory(tmp_path: Pa
     wait_for_members(["node1", SPARE, "node3"], NAME, above=generation)
     assert_went_on_from_memory(wait_for_resumed("node1", NAME, after=2))
     assert checkpoints("node1", f"{JOBS}/{NAME}/checkpoints") == []
+    start_node("node2")
+    wait_for_steps("node1", NAME)
     code, said = play(tmp_path / "stop", "stop_training", gaudi_training_name=NAME)
     assert code == 0, said
     # It was stopped with a checkpoint, and holds no memory any more.
@@ -65,4 +67,3 @@ def test_after_a_lost_node_and_a_killed_rank_it_goes_on_from_memory(tmp_path: Pa
     for node in ("node1", SPARE, "node3"):
         assert shell(node, f"ls -d {COPIES} 2>/dev/null || true") == ""
         assert len(checkpoints(node, f"{JOBS}/{NAME}/checkpoints")) == 1
-    start_node("node2")
