@@ -44,6 +44,11 @@ def parse_options(arguments: Sequence[str]) -> argparse.Namespace:
             f"--gradient-compression {options.gradient_compression}: FSDP2 exchanges gradients by itself; "
             "give --sharding ddp, or leave the compression out."
         )
+    if options.memory_every and not options.checkpoint_every:
+        raise GaudiError(
+            f"--memory-every {options.memory_every}: what is in memory is lost with a node's power; "
+            "give --checkpoint-every too."
+        )
     check_profile(options, os.environ)
     return options
 
@@ -204,6 +209,20 @@ def _add_files(files: argparse._ArgumentGroup) -> None:
 def _add_checkpoints(checkpoints: argparse._ArgumentGroup) -> None:
     checkpoints.add_argument(
         "--checkpoint-every", type=not_negative, default=100, help="steps; 0: none at all (default: %(default)s)"
+    )
+    checkpoints.add_argument(
+        "--memory-every",
+        type=not_negative,
+        default=0,
+        metavar="N",
+        help="steps between copies in host memory, to resume from after a lost rank; 0: none (default: %(default)s)",
+    )
+    checkpoints.add_argument(
+        "--memory-dir",
+        type=Path,
+        default=Path("/dev/shm"),
+        metavar="DIR",
+        help="the tmpfs that they lie in (default: %(default)s)",
     )
     checkpoints.add_argument("--checkpoints-kept", type=positive, default=2, help="newest ones (default: %(default)s)")
     checkpoints.add_argument(

@@ -82,7 +82,7 @@ def run(options: argparse.Namespace, callbacks: Sequence[lightning.Callback] = (
             )
             profiled = profile_callbacks(options, made.ranks, made.device, start, write, nodes)
             _train(options, replace(made, write=write), observation, [*callbacks, *profiled])
-    made.checkpoints.finish_upload()
+    made.checkpoints.finish()
 
 
 def _made(options: argparse.Namespace) -> _Run:
@@ -110,6 +110,7 @@ def _tell_start(options: argparse.Namespace, made: _Run, facts: Mapping[str, Any
         step=made.checkpoints.start,
         max_steps=options.max_steps,
         resumed_from=made.checkpoints.start or None,
+        resumed_copy=made.checkpoints.resumed_copy,
         world_size=made.ranks.world_size,
         nodes=made.ranks.nodes,
         device=made.device.type,
@@ -126,6 +127,7 @@ def _tell_start(options: argparse.Namespace, made: _Run, facts: Mapping[str, Any
         gradient_compression=options.gradient_compression,
         workers="auto" if options.workers is None else options.workers,
         checkpoint_every=options.checkpoint_every,
+        memory_every=options.memory_every,
         **facts,
     )
 
