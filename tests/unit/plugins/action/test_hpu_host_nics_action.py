@@ -28,7 +28,9 @@ class Node(ActionModule):
     def __init__(
         self, arguments: dict[str, Any], *answers: dict[str, Any], run: str = "run1", check: bool = False
     ) -> None:
-        self._task = SimpleNamespace(args=arguments, _uuid=run, check_mode=check)
+        self._task = SimpleNamespace(
+            args=arguments, _uuid=run, check_mode=check, action="gaudi3.scale.hpu_host_nics", _role=None
+        )
         shell = SimpleNamespace(tmpdir=None, join_path=lambda *parts: "/".join(parts))
         self._connection = SimpleNamespace(_shell=shell, fetch_file=self.fetch)
         self.answers, self.calls, self.brought = list(answers), [], {}

@@ -1,13 +1,18 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""Which page of the documentation says more about a task that failed; pure."""
+"""Which page of the documentation says more about a task that failed; pure.
+
+Every failure of a module, an action and a role's task leads on to one, and a contract test counts them.
+"""
 
 from __future__ import annotations
 
 _COLLECTION = "gaudi3.scale."
 # Where the pages are, for whoever has no checkout.
 ADDRESS = "https://github.com/gaudi3-scale/gaudi3.scale"
+# The name in a failed result, which Ansible's own screen shows after the message.
+SEE = "see"
 # About nodes that do not answer.
 REACHING = "docs/first_day.md"
 # Of each page under docs/ the roles without gaudi_, and the modules, that it is about.
@@ -60,3 +65,8 @@ def page_about(role: str, module: str) -> str:
         if name.startswith(_COLLECTION) and name.removeprefix(_COLLECTION) in _PAGES:
             return _PAGES[name.removeprefix(_COLLECTION)]
     return ""
+
+
+def see_also(page: str) -> str:
+    """The page as a person without a checkout finds it, too; "" for none."""
+    return f"{page} in {ADDRESS}" if page else ""
