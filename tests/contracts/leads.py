@@ -24,6 +24,7 @@ from .checkout import CORE, MODULES, PLAYBOOKS, ROLES, ROOT, name_of, read_yaml,
 
 ACTIONS = sorted((ROOT / "plugins" / "action").glob("*.py"))
 ALERTS = sorted((ROOT / "roles/gaudi_monitoring/files/rules").glob("*.yml"))
+INVENTORIES = sorted((ROOT / "plugins" / "inventory").glob("*.py"))
 COMMAND = ROOT / "src/gaudi3_scale/__main__.py"
 _SAYING = ("ansible.builtin.assert", "ansible.builtin.fail")
 # A file whose failures are rescued, and say only what a module has said -> the task that says it again, and leads on.
@@ -98,6 +99,16 @@ def actions() -> Found:
             and exists(page_about("", f"gaudi3.scale.{path.stem}"))
         )
     return found
+
+
+def inventories() -> Found:
+    """Each inventory plugin: what it raises ends with its page."""
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in INVENTORIES}
+    return {
+        name: exists(page_about("", f"gaudi3.scale.{name}"))
+        and text.count("raise Ansible") == text.count(" See {see_also(page_about(")
+        for name, text in texts.items()
+    }
 
 
 def roles() -> Found:
@@ -180,6 +191,7 @@ KINDS = {
     "roles": roles,
     "modules": modules,
     "actions": actions,
+    "inventories": inventories,
     "commands": subcommands,
     "alerts": alerts,
     "checks of a node": checks,

@@ -15,6 +15,7 @@ LEAST = {
     "roles": 25,
     "modules": 75,
     "actions": 40,
+    "inventories": 1,
     "commands": 4,
     "alerts": 35,
     "checks of a node": 50,

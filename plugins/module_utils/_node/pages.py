@@ -15,13 +15,14 @@ ADDRESS = "https://github.com/gaudi3-scale/gaudi3.scale"
 SEE = "see"
 # About nodes that do not answer.
 REACHING = "docs/first_day.md"
-# Of each page under docs/ the roles without gaudi_, and the modules, that it is about.
+# Of each page under docs/ the roles without gaudi_, the modules and the inventory plugin that it is about.
 _ABOUT = {
     "audit": "audit audit_facts cluster_audit",
     "batch": "batch hpu_batch_probe hpu_batch_probe_nodes",
     "benchmark": "benchmark training_benchmark",
     "benchmark_fabric": "fabric_benchmark",
     "bundle": "bundle bundle_sources package_bundle package_bundle_info package_repository",
+    "clouds": "node_records",
     "collectives": "collectives",
     "compare": "compare comparison_together hpu_compare_settings",
     "containers": "containers hpu_container_check hpu_container_runtime",

@@ -77,7 +77,8 @@ def test_a_node_that_lacks_nothing_costs_one_module_call_and_no_file(
     arguments: dict[str, Any], answer: dict[str, Any]
 ) -> None:
     node = Node(arguments, answer)
-    assert run(node) == answer
+    done = run(node)
+    assert answer.items() <= done.items() and {*done} - {*answer} <= {"see"}
     assert node.calls == [arguments] and node.brought == {} and node._connection._shell.tmpdir is None
 
 
