@@ -31,12 +31,14 @@ RULES = {
     HOST: Rule(
         0.20,
         "host-bound: Python is at work or waits between operations, and the card has none queued",
-        "open the trace and look for the gaps between operations; a larger --batch-size and --compile make them fewer",
+        "open the trace (docs/profile.md#traces) and look for the gaps between operations; a larger --batch-size and "
+        "--compile make them fewer",
     ),
     COMPILE: Rule(
         0.10,
         "compile-bound: graphs are compiled again after the warm-up",
-        "keep shapes equal (pad to a few lengths, drop the last batch); TORCH_LOGS=recompiles names the tensor",
+        "keep shapes equal (pad to a few lengths, drop the last batch); launch_training.yml with TORCH_LOGS=recompiles "
+        "in gaudi_training_environment names the tensor",
     ),
     COMMUNICATION: Rule(
         0.10,

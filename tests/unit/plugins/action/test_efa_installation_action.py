@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.action.efa_installation import ActionModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.pages import ADDRESS
 
 MISSING = {"failed": True, "msg": "…", "missing_archive": "…"}
 
@@ -20,7 +21,9 @@ class Node(ActionModule):
     """The action before a node that answers one module call after the other."""
 
     def __init__(self, arguments: dict[str, Any], *answers: dict[str, Any], check_mode: bool = False) -> None:
-        self._task = SimpleNamespace(args=arguments, check_mode=check_mode)
+        self._task = SimpleNamespace(
+            args=arguments, check_mode=check_mode, action="gaudi3.scale.efa_installation", _role=None
+        )
         self._connection = SimpleNamespace(
             _shell=SimpleNamespace(tmpdir=None, join_path=lambda *parts: "/".join(parts))
         )
@@ -101,5 +104,5 @@ def test_what_is_no_file_of_the_controller_s_is_the_module_s_business(
 ) -> None:
     given = {**arguments, "archive": archive}
     node = Node(given, {"failed": True, "msg": "no"})
-    assert run(node) == {"failed": True, "msg": "no"}
+    assert run(node) == {"failed": True, "msg": "no", "see": f"docs/efa.md in {ADDRESS}"}
     assert node.calls == [given] and node.brought == {}
