@@ -1,0 +1,19 @@
+# Copyright 2026 The gaudi3.scale authors
+# SPDX-License-Identifier: Apache-2.0
+"""The commands of optimum-habana that the page replaces: 50 losses and the weights are those of upstream alone."""
+
+import pytest
+
+from benchmarks.fine_tuned.cases import CASES, play
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.program)
+def test_it_trains_as_upstream_alone_does(parts, tmp_path, case):
+    for name in case.needs:
+        pytest.importorskip(name)
+    outcome = play(case, parts / "models", parts / "data", tmp_path)
+    assert len(outcome.ours) == 50
+    assert outcome.ours == outcome.alone
+    assert outcome.same_weights
+    # Nothing is proved by a training that does not train.
+    assert outcome.ours[-1] < outcome.ours[0]
