@@ -60,7 +60,7 @@ readmes: setup-test ## Write the roles' README.md, the catalog, the patterns, th
 	@PYTHONPATH=.collections .venv/bin/python -m scripts.patterns
 	@PYTHONPATH=.collections .venv/bin/python -m scripts.catalog
 	@PYTHONPATH=.collections .venv/bin/python -m scripts.life_cycles
-	@.venv/bin/python -m scripts.fine_tune_switches
+	@PYTHONPATH=.collections .venv/bin/python -m scripts.fine_tune_switches
 
 pins: setup-test ## Exact versions and hashes of what pip takes for the node library, anew from src/requirements
 	@.venv/bin/python -m pip install -qq --disable-pip-version-check --requirement requirements/pins.txt

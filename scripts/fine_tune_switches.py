@@ -7,6 +7,7 @@ They are made from what ``gaudi3_scale.fine_tune`` itself answers.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable
 from itertools import groupby
@@ -36,13 +37,18 @@ def render() -> str:
         f"### {title}\n\n{table(('Switch', 'What it does here', 'Instead'), _rows(switches))}"
         for title, switches in GROUPS
     ]
-    return "\n\n".join([BEGIN, *parts, f"`--attn_implementation {FUSED}` becomes `sdpa`: {SDPA}.", END])
+    return "\n\n".join([BEGIN, *parts, f"`--attn_implementation {FUSED}` becomes `sdpa`: {_linked(SDPA)}.", END])
 
 
 def _rows(switches: Iterable[Switch]) -> Iterable[tuple[str, str, str]]:
     """Neighbors with one answer share a row."""
     for (what, answer), group in groupby(switches, key=lambda switch: (_what(switch), switch.answer)):
-        yield ", ".join(f"`--{switch.name}`" for switch in group), what, answer.replace("|", "\\|")
+        yield ", ".join(f"`--{switch.name}`" for switch in group), what, _linked(answer)
+
+
+def _linked(answer: str) -> str:
+    """Switches as code, and pages by links."""
+    return re.sub(r"docs/(\w+)\.md", r"[\1](\1.md)", re.sub(r"(?<!`)(--[a-z_]+)", r"`\1`", answer)).replace("|", "\\|")
 
 
 def _what(switch: Switch) -> str:

@@ -15,11 +15,14 @@ from pathlib import Path
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
+import transformers
+
 from benchmarks.fine_tuned.cases import CASES, play
 from benchmarks.fine_tuned.small_parts import write_data, write_models
 
 
 def main() -> int:
+    transformers.logging.set_verbosity_error()
     rows = [
         "| Command of optimum-habana | First loss | Loss of step 50 | Apart at most | Same weights |",
         "|---|---|---|---|---|",

@@ -8,6 +8,7 @@ import importlib.util
 from typing import Sequence
 
 from gaudi3_scale.core._errors import GaudiError
+from gaudi3_scale.fine_tune.switches import OFF, values_given
 from gaudi3_scale.fine_tune.tasks import Task
 
 # The module that is imported -> what pip installs.
@@ -29,9 +30,9 @@ def require(task: Task, words: Sequence[str]) -> None:
         needed += ["trl", "datasets"]
     if task.name == "image-classification":
         needed.append("PIL")
-    if _asks(words, "--use_peft"):
+    if _asks(words, "use_peft"):
         needed.append("peft")
-    if _asks(words, "--deepspeed"):
+    if _asks(words, "deepspeed"):
         needed.append("deepspeed")
     missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing:
@@ -42,11 +43,7 @@ def require(task: Task, words: Sequence[str]) -> None:
         )
 
 
-def _asks(words: Sequence[str], switch: str) -> bool:
+def _asks(words: Sequence[str], name: str) -> bool:
     """Whether the switch is given, and not as False."""
-    values = [
-        word.partition("=")[2] or (following if not following.startswith("--") else "")
-        for word, following in zip(words, [*words[1:], ""])
-        if word == switch or word.startswith(f"{switch}=")
-    ]
-    return bool(values) and values[-1].lower() not in ("false", "0", "no")
+    values = values_given(words, name)
+    return values is not None and not any(value.lower() in OFF for value in values)

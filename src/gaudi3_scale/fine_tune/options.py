@@ -12,6 +12,7 @@ from typing import Any, List, NoReturn, Optional, Sequence
 from transformers import HfArgumentParser
 
 from gaudi3_scale.core._errors import GaudiError
+from gaudi3_scale.fine_tune.switches import values_given
 from gaudi3_scale.fine_tune.tasks import TASKS, Task
 
 
@@ -26,7 +27,9 @@ class JobArguments:
 
     model_name_or_path: Optional[str] = _told("The model: a directory, or a name on Hugging Face's hub.")
     config_name: Optional[str] = _told("A configuration instead of a model: the weights begin at random.")
-    tokenizer_name: Optional[str] = _told("Where the tokenizer is, if not with the model.")
+    tokenizer_name: Optional[str] = _told(
+        "Where the tokenizer is, if not with the model.", None, "--tokenizer_name_or_path"
+    )
     dtype: str = _told("What the weights are loaded as, or `auto`: as they were saved.", "float32", "--torch_dtype")
     attn_implementation: Optional[str] = _told("`eager` or `sdpa`; without it the model's own choice.")
     ignore_mismatched_sizes: bool = _told("A head whose size does not fit begins at random.", False)
@@ -82,7 +85,7 @@ def parse_options(task: Task, words: Sequence[str]) -> tuple[JobArguments, Any]:
     if task.library == "trl" and job.max_seq_length:
         training.max_length = job.max_seq_length
     # Upstream sets --do_eval by itself where it evaluates during the training.
-    if not any(_is_given(words, switch) for switch in ("--do_train", "--do_eval")):
+    if values_given(words, "do_train") is None and values_given(words, "do_eval") is None:
         training.do_train = True
     return job, training
 
@@ -90,11 +93,9 @@ def parse_options(task: Task, words: Sequence[str]) -> tuple[JobArguments, Any]:
 def _with_output(words: Sequence[str]) -> Sequence[str]:
     """In a job, checkpoints are written where the job keeps them."""
     directory = os.environ.get("GAUDI3_SCALE_JOB_DIR")
-    return words if _is_given(words, "--output_dir") or not directory else [*words, "--output_dir", directory]
-
-
-def _is_given(words: Sequence[str], switch: str) -> bool:
-    return any(word.partition("=")[0] == switch for word in words)
+    return (
+        words if values_given(words, "output_dir") is not None or not directory else [*words, "--output_dir", directory]
+    )
 
 
 def _arguments_class(task: Task) -> Any:

@@ -101,6 +101,8 @@ _OF_ITS_PROGRAMS = (
     Switch("train_val_split", _SPLIT),
     Switch("validation_split_percentage", _SPLIT),
     Switch("dataset_concatenation", "--task text-generation always joins texts into blocks of --block_size"),
+    Switch("line_by_line", "--task fill-mask joins texts into blocks of --block_size", refused=True),
+    Switch("version_2_with_negative", "rows without an answer need no switch"),
     Switch("sql_prompt", _FORMAT, refused=True),
     Switch("chat_prompt", _FORMAT, refused=True),
     Switch("peft_type", "--use_peft is LoRA", refused=True, harmless=("lora",)),
@@ -140,12 +142,12 @@ def answer_switches(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     """
     kept: list[str] = []
     told: list[str] = []
-    for words in _by_switch(arguments):
-        switch = SWITCHES.get(_name(words[0]))
+    for words in by_switch(arguments):
+        switch = SWITCHES.get(name_of(words[0]))
         if switch is None:
             kept += _without_fused(words, told)
             continue
-        values = _values(words)
+        values = values_of(words)
         if switch.new:
             kept += [f"--{switch.new}", *values]
             told.append(f"--{switch.name} is --{switch.new}: {switch.answer}.")
@@ -159,13 +161,13 @@ def answer_switches(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _without_fused(words: list[str], told: list[str]) -> list[str]:
-    if _name(words[0]) != "attn_implementation" or _values(words) != [FUSED]:
+    if name_of(words[0]) != "attn_implementation" or values_of(words) != [FUSED]:
         return words
     told.append(f"--attn_implementation {FUSED} is --attn_implementation sdpa: {SDPA}.")
     return ["--attn_implementation", "sdpa"]
 
 
-def _by_switch(arguments: Sequence[str]) -> Iterator[list[str]]:
+def by_switch(arguments: Sequence[str]) -> Iterator[list[str]]:
     """A switch with its values; what stands before the first one is on its own."""
     group: list[str] = []
     for word in arguments:
@@ -177,10 +179,18 @@ def _by_switch(arguments: Sequence[str]) -> Iterator[list[str]]:
         yield group
 
 
-def _name(word: str) -> str:
+def name_of(word: str) -> str:
+    """A switch's name with underscores, which may be written with hyphens; empty for what is none."""
     return word.removeprefix("--").partition("=")[0].replace("-", "_") if word.startswith("--") else ""
 
 
-def _values(words: Sequence[str]) -> list[str]:
+def values_of(words: Sequence[str]) -> list[str]:
+    """Those of a switch, which comes first; the first one may be behind an equals sign."""
     _, equals, value = words[0].partition("=")
     return [value, *words[1:]] if equals else list(words[1:])
+
+
+def values_given(words: Sequence[str], name: str) -> list[str] | None:
+    """The values of a switch where it was given last; None where it was not."""
+    given = [group for group in by_switch(words) if name_of(group[0]) == name]
+    return values_of(given[-1]) if given else None

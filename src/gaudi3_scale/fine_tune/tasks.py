@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Sequence
 
 from gaudi3_scale.core._errors import GaudiError
+from gaudi3_scale.fine_tune.switches import values_given
 
 SFT, DPO = "sft", "dpo"
 
@@ -63,21 +64,11 @@ ELSEWHERE = {
 
 def task_of(words: Sequence[str]) -> Task:
     """The value of ``--task``. GaudiError where it is missing or unknown."""
-    name = _value(words)
-    if name is None:
+    name = " ".join(values_given(words, "task") or ())
+    if not name:
         raise GaudiError(f"--task is missing; give one of {', '.join(TASKS)}.")
     if name in ELSEWHERE:
         raise GaudiError(f"--task {name} is not one of {', '.join(TASKS)}: {ELSEWHERE[name]}.")
     if name not in TASKS:
         raise GaudiError(f"--task {name} is not one of {', '.join(TASKS)}; give one of them.")
     return TASKS[name]
-
-
-def _value(words: Sequence[str]) -> str | None:
-    found = None
-    for place, word in enumerate(words):
-        if word == "--task":
-            found = "".join(words[place + 1 : place + 2])
-        elif word.startswith("--task="):
-            found = word.partition("=")[2]
-    return found
