@@ -95,7 +95,7 @@ def write_data(directory: Path) -> None:
     _write(
         directory / "pairs.jsonl",
         (
-            {"sentence1": text(number), "sentence2": text(number % 2, 5), "label": ("no", "yes")[number % 2]}
+            {"sentence1": text(9 * (number % 2), 5), "sentence2": text(number, 5), "label": ("no", "yes")[number % 2]}
             for number in numbers
         ),
     )

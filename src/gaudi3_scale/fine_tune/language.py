@@ -17,15 +17,14 @@ from gaudi3_scale.fine_tune.records import Row, column
 def blocks(rows: Sequence[Row], tokenizer: Any, job: JobArguments, size: int) -> list[Row]:
     """What is left over at the end of the last text is left out. GaudiError where there is not one block."""
     name = column(rows, ("--text_column", job.text_column), ("text",))
-    encoded = tokenizer([str(row[name]) for row in rows], return_special_tokens_mask=True)
-    joined = {key: list(chain.from_iterable(encoded[key])) for key in ("input_ids", "special_tokens_mask")}
-    tokens = len(joined["input_ids"])
-    if tokens < size:
+    encoded = tokenizer([str(row[name]) for row in rows])["input_ids"]
+    joined = list(chain.from_iterable(encoded))
+    if len(joined) < size:
         raise GaudiError(
-            f"The data has {tokens} tokens, fewer than --block_size {size}; give a smaller one or more text."
+            f"The data has {len(joined)} tokens, fewer than --block_size {size}; give a smaller one or more text."
         )
-    starts = range(0, tokens - tokens % size, size)
-    return [{key: values[start : start + size] for key, values in joined.items()} for start in starts]
+    starts = range(0, len(joined) - len(joined) % size, size)
+    return [{"input_ids": joined[start : start + size]} for start in starts]
 
 
 def causal(samples: Sequence[Row]) -> list[Row]:

@@ -5,11 +5,10 @@
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import dataclass, field
 from typing import Any, List, NoReturn, Optional, Sequence
 
-from transformers import HfArgumentParser
+import transformers
 
 from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.fine_tune.switches import values_given
@@ -50,9 +49,11 @@ class JobArguments:
     target_lang: Optional[str] = _told("The key of its translation.")
     source_prefix: str = _told("What stands before each text, as T5 wants it.", "")
 
-    block_size: int = _told("Tokens of a sample in language modeling.", 1024)
+    block_size: Optional[int] = _told("Tokens of a sample in language modeling, else --max_seq_length, else 1024.")
     max_seq_length: Optional[int] = _told(
-        "Tokens of a sample elsewhere, else as the task's table says.", None, "--max_source_length"
+        "Tokens of a sample elsewhere: 128 in a classification, 384 in question answering, else 1024.",
+        None,
+        "--max_source_length",
     )
     max_target_length: int = _told("Tokens of a summary or a translation.", 128)
     doc_stride: int = _told("Tokens that two windows over one context share.", 128)
@@ -69,7 +70,7 @@ class JobArguments:
     )
 
 
-class _Parser(HfArgumentParser):
+class _Parser(transformers.HfArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise GaudiError(f"{message[:1].upper()}{message[1:]}; {self.prog} --task … --help shows the options.")
 
@@ -103,7 +104,7 @@ def _arguments_class(task: Task) -> Any:
         import trl
 
         return getattr(trl, task.arguments)
-    return getattr(sys.modules["transformers"], task.arguments)
+    return getattr(transformers, task.arguments)
 
 
 def _check(task: Task, job: JobArguments) -> None:

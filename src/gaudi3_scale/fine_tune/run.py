@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +46,11 @@ def _checkpoint(training: Any) -> str | None:
     if str(named).lower() == "false" or not Path(training.output_dir).is_dir():
         return None
     newest = get_last_checkpoint(training.output_dir)
-    return None if newest is None else str(newest)
+    if newest is None:
+        return None
+    if os.environ.get("LOCAL_RANK", "0") == "0":
+        sys.stdout.write(f"Resuming from {newest}\n")
+    return str(newest)
 
 
 def _trainer(task: Task, job: JobArguments, training: Any, data: Data) -> Any:

@@ -18,7 +18,7 @@ from gaudi3_scale.fine_tune.tasks import Task
 
 # Tokens of a sample without --max_seq_length; what optimum-habana's programs took.
 LENGTHS = {"question-answering": 384, "summarization": 1024, "translation": 1024}
-LENGTH = 128
+LENGTH, BLOCK = 128, 1024
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,8 @@ def prepare(task: Task, job: JobArguments, config: Any, data: Data, processor: A
 
 
 def _of_language(task: Task, job: JobArguments, config: Any, tokenizer: Any) -> Prepared:
-    places = getattr(config, "max_position_embeddings", None) or job.block_size
-    size = min(job.block_size, places, tokenizer.model_max_length)
+    wanted = job.block_size or job.max_seq_length or BLOCK
+    size = min(wanted, getattr(config, "max_position_embeddings", None) or wanted, tokenizer.model_max_length)
 
     def samples(rows: Sequence[Row]) -> list[Row]:
         blocks = language.blocks(rows, tokenizer, job, size)

@@ -142,7 +142,7 @@ def answer_switches(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     """
     kept: list[str] = []
     told: list[str] = []
-    for words in by_switch(arguments):
+    for words in _by_switch(arguments):
         switch = SWITCHES.get(name_of(words[0]))
         if switch is None:
             kept += _without_fused(words, told)
@@ -167,7 +167,7 @@ def _without_fused(words: list[str], told: list[str]) -> list[str]:
     return ["--attn_implementation", "sdpa"]
 
 
-def by_switch(arguments: Sequence[str]) -> Iterator[list[str]]:
+def _by_switch(arguments: Sequence[str]) -> Iterator[list[str]]:
     """A switch with its values; what stands before the first one is on its own."""
     group: list[str] = []
     for word in arguments:
@@ -192,5 +192,5 @@ def values_of(words: Sequence[str]) -> list[str]:
 
 def values_given(words: Sequence[str], name: str) -> list[str] | None:
     """The values of a switch where it was given last; None where it was not."""
-    given = [group for group in by_switch(words) if name_of(group[0]) == name]
+    given = [group for group in _by_switch(words) if name_of(group[0]) == name]
     return values_of(given[-1]) if given else None

@@ -3,6 +3,8 @@
 """A fine-tuning as a job: it goes on, reports, evaluates, and says in one sentence what is wrong with its options."""
 
 import json
+import os
+import subprocess
 import sys
 
 import pytest
@@ -84,3 +86,23 @@ def test_it_says_what_is_missing_without_importing_anything(monkeypatch):
     monkeypatch.setitem(sys.modules, "gaudi3_scale.fine_tune.run", None)
     with pytest.raises(GaudiError, match=r"--dataset_name squad is not supported: .* give --train_file"):
         fine_tune(["--task", "question-answering", "--dataset_name", "squad"])
+
+
+@pytest.mark.in_turn
+def test_two_ranks_train_together_and_one_tells(parts, tmp_path):
+    words = CLASSIFY.format(m=parts / "models", d=parts / "data") + "--use_cpu --max_steps 3 --use_habana"
+    alone = {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "HF_HUB_OFFLINE": "1"}
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m"]
+    done = subprocess.run(
+        [*torchrun, "gaudi3_scale.fine_tune", *words.split(), "--output_dir", str(tmp_path)],
+        env={**os.environ, **alone},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("gaudi3_scale.fine_tune: --use_habana has no effect") == 1
+    results = json.loads((tmp_path / "train_results.json").read_text(encoding="utf-8"))
+    # 64 samples in batches of 8 on two ranks are 4 steps.
+    assert results["epoch"] == 0.75
