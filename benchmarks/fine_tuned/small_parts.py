@@ -19,27 +19,32 @@ SIDE = 16
 
 def write_models(directory: Path) -> None:
     """``llama``, ``bert``, ``t5`` and ``vit``, each of random weights."""
+    from transformers.models.bert import BertConfig, BertForMaskedLM
+    from transformers.models.llama import LlamaConfig, LlamaForCausalLM
+    from transformers.models.t5 import T5Config, T5ForConditionalGeneration
+    from transformers.models.vit import ViTConfig, ViTForImageClassification
+
     tokenizer, bare = _tokenizer(), _tokenizer(ends=False)
     size = len(tokenizer)
     small = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
     models = {
         "llama": (
-            transformers.LlamaForCausalLM,
-            transformers.LlamaConfig(**small, vocab_size=size, max_position_embeddings=128, pad_token_id=0),
+            LlamaForCausalLM,
+            LlamaConfig(**small, vocab_size=size, max_position_embeddings=128, pad_token_id=0),
         ),
         "bert": (
-            transformers.BertForMaskedLM,
-            transformers.BertConfig(**small, vocab_size=size, max_position_embeddings=128, pad_token_id=0),
+            BertForMaskedLM,
+            BertConfig(**small, vocab_size=size, max_position_embeddings=128, pad_token_id=0),
         ),
         "t5": (
-            transformers.T5ForConditionalGeneration,
-            transformers.T5Config(
+            T5ForConditionalGeneration,
+            T5Config(
                 vocab_size=size, d_model=32, d_ff=64, d_kv=16, num_layers=2, num_heads=2, decoder_start_token_id=0
             ),
         ),
         "vit": (
-            transformers.ViTForImageClassification,
-            transformers.ViTConfig(**small, image_size=SIDE, patch_size=4, num_labels=2),
+            ViTForImageClassification,
+            ViTConfig(**small, image_size=SIDE, patch_size=4, num_labels=2),
         ),
     }
     for name, (kind, config) in models.items():
