@@ -17,12 +17,11 @@ SFT, DPO = "sft", "dpo"
 class Task:
     """``model`` is the class of Transformers that loads the model, ``arguments`` the one that reads the switches.
 
-    ``peft`` is the task as PEFT names it; ``instead`` is the program of optimum-habana that did this.
+    ``peft`` is the task as PEFT names it, where it has a name for it.
     """
 
     name: str
     model: str
-    instead: str
     arguments: str = "TrainingArguments"
     library: str = "transformers"
     peft: str | None = None
@@ -31,28 +30,26 @@ class Task:
 TASKS = {
     task.name: task
     for task in (
-        Task("text-generation", "AutoModelForCausalLM", "run_clm.py", peft="CAUSAL_LM"),
-        Task("fill-mask", "AutoModelForMaskedLM", "run_mlm.py"),
-        Task("text-classification", "AutoModelForSequenceClassification", "run_glue.py", peft="SEQ_CLS"),
-        Task("token-classification", "AutoModelForTokenClassification", "run_ner.py", peft="TOKEN_CLS"),
-        Task("question-answering", "AutoModelForQuestionAnswering", "run_qa.py", peft="QUESTION_ANS"),
+        Task("text-generation", "AutoModelForCausalLM", peft="CAUSAL_LM"),
+        Task("fill-mask", "AutoModelForMaskedLM"),
+        Task("text-classification", "AutoModelForSequenceClassification", peft="SEQ_CLS"),
+        Task("token-classification", "AutoModelForTokenClassification", peft="TOKEN_CLS"),
+        Task("question-answering", "AutoModelForQuestionAnswering", peft="QUESTION_ANS"),
         Task(
             "summarization",
             "AutoModelForSeq2SeqLM",
-            "run_summarization.py",
             "Seq2SeqTrainingArguments",
             peft="SEQ_2_SEQ_LM",
         ),
         Task(
             "translation",
             "AutoModelForSeq2SeqLM",
-            "run_translation.py",
             "Seq2SeqTrainingArguments",
             peft="SEQ_2_SEQ_LM",
         ),
-        Task("image-classification", "AutoModelForImageClassification", "run_image_classification.py"),
-        Task(SFT, "AutoModelForCausalLM", "sft.py", "SFTConfig", "trl", "CAUSAL_LM"),
-        Task(DPO, "AutoModelForCausalLM", "dpo.py", "DPOConfig", "trl", "CAUSAL_LM"),
+        Task("image-classification", "AutoModelForImageClassification"),
+        Task(SFT, "AutoModelForCausalLM", "SFTConfig", "trl", "CAUSAL_LM"),
+        Task(DPO, "AutoModelForCausalLM", "DPOConfig", "trl", "CAUSAL_LM"),
     )
 }
 # What a user of optimum-habana looks for here, and finds elsewhere.
