@@ -53,13 +53,14 @@ format: setup-test ## Format the Python files
 changelog: setup-test ## Write CHANGELOG.md from changelogs/fragments
 	@antsibull-changelog release --update-existing --refresh --reload-plugins
 
-readmes: setup-test ## Write the roles' README.md, the catalog, the patterns, the dashboards, the life cycles and the table of units from what they are made of
+readmes: setup-test ## Write the roles' README.md, the catalog, the patterns, the dashboards, the life cycles, the switches of fine-tuning and the table of units from what they are made of
 	@PYTHONPATH=.collections .venv/bin/python -m scripts.role_readmes
 	@PYTHONPATH=.collections .venv/bin/python -m scripts.unit_exposure
 	@.venv/bin/python -m scripts.dashboards
 	@PYTHONPATH=.collections .venv/bin/python -m scripts.patterns
 	@PYTHONPATH=.collections .venv/bin/python -m scripts.catalog
 	@PYTHONPATH=.collections .venv/bin/python -m scripts.life_cycles
+	@PYTHONPATH=.collections .venv/bin/python -m scripts.fine_tune_switches
 
 pins: setup-test ## Exact versions and hashes of what pip takes for the node library, anew from src/requirements
 	@.venv/bin/python -m pip install -qq --disable-pip-version-check --requirement requirements/pins.txt
