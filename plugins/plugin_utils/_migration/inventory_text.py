@@ -30,6 +30,8 @@ class Inventory:
     members: dict[str, list[str]] = field(default_factory=dict)
     children: dict[str, list[str]] = field(default_factory=dict)
     variables: dict[str, dict[str, Any]] = field(default_factory=dict)
+    # Of files of their own, for hosts that are here or in another inventory.
+    host_variables: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def add_host(self, name: str, group: str, variables: Mapping[str, Any]) -> None:
         if len(self.hosts) >= MOST_HOSTS and name not in self.hosts:
@@ -149,7 +151,7 @@ def _mapping(content: Any, name: str) -> Mapping[str, Any]:
 
 
 def merged(inventories: Iterator[Inventory]) -> Inventory:
-    """All of them as one, in their order."""
+    """All of them as one, in their order; ``host_variables`` are then those of hosts that none has."""
     found = Inventory()
     for one in inventories:
         for name, variables in one.hosts.items():
@@ -160,4 +162,8 @@ def merged(inventories: Iterator[Inventory]) -> Inventory:
             found.children.setdefault(group, []).extend(names)
         for group, values in one.variables.items():
             found.variables.setdefault(group, {}).update(values)
+        for name, values in one.host_variables.items():
+            found.host_variables.setdefault(name, {}).update(values)
+    for name in found.hosts.keys() & found.host_variables.keys():
+        found.hosts[name].update(found.host_variables.pop(name))
     return found

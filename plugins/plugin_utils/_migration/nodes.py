@@ -84,6 +84,8 @@ def nodes_of(inventory: Inventory, addresses: Mapping[str, str]) -> Nodes:
         if not (is_address(address) or is_reachable_name(address)):
             raise ValueError(f"{called} has the address {address!r:.80}, which is neither a host name nor an address")
         hosts[called] = {**({"ansible_host": address} if address != called else {}), **found}
+    lost = [(host, name) for host, values in inventory.host_variables.items() for name in values]
+    answers += [Answer(FILE, name, host, NOT_HERE, "of a host that no inventory here has") for host, name in lost]
     shared, others, told = _of_groups(inventory, workers)
     return Nodes(hosts, shared, [*answers, *told], others)
 
@@ -116,9 +118,10 @@ def _variables(host: str, given: Mapping[str, Any]) -> tuple[dict[str, Any], lis
     answers: list[Answer] = []
     for name, value in given.items():
         ours = _OTHER_NAMES.get(name, name)
-        if ours == "ansible_host" and not is_template(value):
+        is_plain = isinstance(value, (str, int)) and not is_template(value)
+        if ours == "ansible_host" and is_plain:
             kept[ours] = str(value)
-        elif ours in _REACHED and not is_template(value) and _REACHED[ours].fullmatch(str(value)):
+        elif ours in _REACHED and is_plain and _REACHED[ours].fullmatch(str(value)):
             kept[ours] = int(value) if ours == "ansible_port" else str(value)
         else:
             answers.append(Answer(FILE, name, host, *_not_reached_by(name)))

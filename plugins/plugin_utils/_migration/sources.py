@@ -18,6 +18,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._node.json_file impor
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._migration import script_text
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._migration.answers import Setting
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._migration.inventory_text import (
+    ALL,
     Inventory,
     is_yaml_inventory,
     read_groups,
@@ -33,6 +34,8 @@ _SCRIPTS = (".cfg", ".env", ".sh", ".log", ".txt")
 _SECTION = re.compile(r"^\[[\w.-]+(?::\w+)?\]\s*$", re.MULTILINE)
 # Of hundreds of lists of packages in Omnia's input/config those of the cards are of interest.
 _LISTS, _OURS = "config", ("intelgaudi.json", "gaudi.json")
+# How a host is reached: as a file of groups or of hosts has it, it belongs to the inventory.
+_REACHED = "ansible_"
 
 
 @dataclass
@@ -51,14 +54,28 @@ def read_sources(paths: list[str]) -> Sources:
     if not paths:
         raise GaudiError(f"{OPTION} is empty; name the other tool's files or their directory.")
     for path in paths:
-        start = Path(path).expanduser()
+        start = _place(path)
         if start.is_dir():
-            for file in _files(start):
+            files = _files(start)
+            lists = [file for file in files if _is_list(file.relative_to(start))]
+            for file in (file for file in files if file not in lists):
                 _add(found, file, str(file.relative_to(start)))
-        elif start.is_file():
-            _add(found, start, start.name)
+            if lists:
+                found.unread[_LISTS] = f"{len(lists)} lists of packages of other software"
         else:
-            raise GaudiError(f"{OPTION}: there is no {path}; correct the path.")
+            _add(found, start, start.name)
+    return found
+
+
+def _place(path: str) -> Path:
+    try:
+        found = Path(path).expanduser()
+        there = found.is_dir() or found.is_file()
+    except (OSError, RuntimeError, ValueError):
+        # Too long, or of a home that nobody has.
+        there = False
+    if not there:
+        raise GaudiError(f"{OPTION}: there is no {path!s:.200}; correct the path.")
     return found
 
 
@@ -67,13 +84,16 @@ def _files(folder: Path) -> list[Path]:
     found: list[Path] = []
     for path in sorted(folder.rglob("*")):
         parts = path.relative_to(folder).parts
-        is_list = _LISTS in parts[:-1] and path.name not in _OURS
-        if not is_list and not any(part.startswith(".") for part in parts) and path.is_file():
+        if not any(part.startswith(".") for part in parts) and path.is_file():
             found.append(path)
         if len(found) > MOST_FILES:
             wanted = "name the directory of what the site has set, such as input/ of Omnia or config/ of DeepOps"
             raise GaudiError(f"{OPTION}: {folder} has more than {MOST_FILES} files; {wanted}.")
     return found
+
+
+def _is_list(path: Path) -> bool:
+    return path.suffix == ".json" and _LISTS in path.parts[:-1] and path.name not in _OURS
 
 
 def _add(found: Sources, path: Path, name: str) -> None:
@@ -115,13 +135,29 @@ def _add_data(found: Sources, path: Path, name: str, content: Any) -> None:
     if is_yaml_inventory(content):
         found.inventories.append(read_groups(content))
     elif isinstance(content, Mapping):
-        host = path.stem if path.parent.name == "host_vars" else ""
-        found.settings += settings_of(content, name, host)
+        reached = {key: value for key, value in content.items() if key.startswith(_REACHED)}
+        group, host = _named_by(path)
+        if reached and host:
+            found.inventories.append(Inventory(host_variables={host: reached}))
+        elif reached:
+            found.inventories.append(Inventory(variables={group: reached}))
+        others = {key: value for key, value in content.items() if key not in reached}
+        found.settings += settings_of(others, name, host)
     elif isinstance(content, list) and all(isinstance(one, Mapping) and "hosts" in one for one in content) and content:
         for play in content:
             found.settings += _of_a_play(play, name)
     elif content is not None:
         found.unread[name] = "it is neither settings, nor an inventory, nor a playbook"
+
+
+def _named_by(path: Path) -> tuple[str, str]:
+    """The group and the host that a file of variables is for: group_vars/NAME.yml, group_vars/NAME/any.yml."""
+    for place, name in ((path.parent, path.stem), (path.parent.parent, path.parent.name)):
+        if place.name == "host_vars":
+            return "", name
+        if place.name == "group_vars":
+            return name, ""
+    return ALL, ""
 
 
 def _of_a_play(play: Mapping[str, Any], name: str) -> Iterator[Setting]:

@@ -74,7 +74,9 @@ DEEPOPS: Mapping[str, str] = {
         f"slurm_version: 20.11.3\nslurm_password: {SECRET}\nnfs_mounts:\n"
         "  - {mountpoint: /home, server: '{{ groups[\"slurm-master\"][0] }}', path: /home, options: async}\n"
     ),
-    "config/host_vars/gpu01": "hl_custom_hugepage: 9000\n",
+    "config/host_vars/gpu01": "hl_custom_hugepage: 9000\nansible_port: 2222\n",
+    "config/host_vars/gpu09": "ansible_port: 2222\n",
+    "config/group_vars/slurm-node.yml": "ansible_python_interpreter: /usr/bin/python3\n",
 }
 RECIPE: Mapping[str, str] = {
     "baremetal-recipe-1.22.0.yml": (

@@ -86,10 +86,17 @@ def test_deepops_s_nodes_and_proxy_are_kept_and_its_mounts_stay_in_fstab(tmp_pat
     found = planned(tmp_path, DEEPOPS)
     files = files_of(found)
     assert files["hosts.yml"] == {
-        "gaudi": {"hosts": {"gpu01": {"ansible_host": "10.0.2.1"}, "gpu02": {"ansible_host": "10.0.2.2"}}}
+        "gaudi": {
+            "hosts": {
+                "gpu01": {"ansible_host": "10.0.2.1", "ansible_port": 2222},
+                "gpu02": {"ansible_host": "10.0.2.2"},
+            }
+        }
     }
     proxy = {"http_proxy": "http://10.0.2.5:3128", "no_proxy": "localhost,10.0.2.10"}
     assert files["group_vars/all.yml"] == {"ansible_user": "ubuntu", "gaudi_proxy": proxy}
+    assert files["group_vars/gaudi.yml"]["ansible_python_interpreter"] == "/usr/bin/python3"
+    assert answer(found, "ansible_port").value == "gpu09"
     assert answer(found, "proxy_env").verdict == LOOK and "template" in answer(found, "proxy_env").text
     assert "/etc/fstab" in answer(found, "nfs_mounts").text
     assert answer(found, "hl_custom_hugepage").text == "of gpu01 alone: set gaudi_host_hugepages for that host"

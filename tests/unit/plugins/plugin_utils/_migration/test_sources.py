@@ -45,8 +45,9 @@ def test_what_cannot_be_read_is_one_sentence(name: str, text: str, expected: str
 def test_nothing_a_path_that_is_not_there_and_too_many_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(GaudiError, match="gaudi_migration_sources is empty"):
         read_sources([])
-    with pytest.raises(GaudiError, match="there is no"):
-        read_sources([str(tmp_path / "none")])
+    for path in (str(tmp_path / "none"), "~nobody-here/x", "x" * 9999, "\0"):
+        with pytest.raises(GaudiError, match="there is no"):
+            read_sources([path])
     written(tmp_path, {f"{number}.md": "" for number in range(MOST_FILES + 1)})
     with pytest.raises(GaudiError, match="more than 500 files"):
         read_sources([str(tmp_path)])
