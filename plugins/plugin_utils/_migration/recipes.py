@@ -35,6 +35,8 @@ RECIPES: Mapping[str, Rule] = {
     "hosts": not_needed("the inventory has the nodes; a recipe knows the machine alone that it runs on"),
     "become": not_needed("ansible_become is set for the nodes"),
     "tasks": not_needed("the layers do it; what a recipe left on a node is found there: docs/existing_nodes.md"),
+    # A recipe writes it to /etc/sysctl.conf: with the same number here the node stays as it is.
+    "tasks.vm.nr_hugepages": kept(hugepages),
     "spi_version": _FIRMWARE,
     "gaudi2spi": _FIRMWARE,
     "erom_version": _FIRMWARE,

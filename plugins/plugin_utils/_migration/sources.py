@@ -29,6 +29,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._migration.yaml_data 
 
 OPTION = "gaudi_migration_sources"
 MOST_FILES = 500
+PAGES = "vm.nr_hugepages"
 _YAML = (".yml", ".yaml")
 _SCRIPTS = (".cfg", ".env", ".sh", ".log", ".txt")
 _SECTION = re.compile(r"^\[[\w.-]+(?::\w+)?\]\s*$", re.MULTILINE)
@@ -170,6 +171,16 @@ def _of_a_play(play: Mapping[str, Any], name: str) -> Iterator[Setting]:
     tasks = play.get("tasks")
     if isinstance(tasks, list):
         yield Setting(name, "tasks", f"{len(tasks)} tasks")
+        yield from (Setting(name, f"tasks.{PAGES}", value) for value in _pages_in(tasks))
+
+
+def _pages_in(tasks: list[Any]) -> Iterator[Any]:
+    """The number of huge pages that a task writes into sysctl.conf, where it would stand against ours."""
+    for task in tasks:
+        for module in ("sysctl", "ansible.posix.sysctl"):
+            given = task.get(module) if isinstance(task, Mapping) else None
+            if isinstance(given, Mapping) and given.get("name") == PAGES:
+                yield given.get("value")
 
 
 def _mapping_file(text: str) -> dict[str, str]:

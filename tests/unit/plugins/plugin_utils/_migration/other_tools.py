@@ -87,7 +87,8 @@ RECIPE: Mapping[str, str] = {
         '    extra_index_url: "https://vault.habana.ai/artifactory/api/pypi/gaudi-python/simple"\n'
         '    habana_packages: ["habanalabs-dkms={{ sub_habana_version }}", "habanalabs-graph={{ version }}"]\n'
         '    pip_packages: [{name: "pip==22.2.2"}, {name: "einops==0.8.0"}]\n'
-        "  tasks:\n    - ansible.builtin.command: touch planted\n    - ansible.builtin.debug:\n"
+        "  tasks:\n    - ansible.builtin.command: touch planted\n"
+        '    - sysctl: {name: vm.nr_hugepages, value: "17601", state: present}\n'
     ),
 }
 INSTALLER: Mapping[str, str] = {
