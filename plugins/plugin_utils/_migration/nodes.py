@@ -85,7 +85,7 @@ def nodes_of(inventory: Inventory, addresses: Mapping[str, str]) -> Nodes:
             raise ValueError(f"{called} has the address {address!r:.80}, which is neither a host name nor an address")
         hosts[called] = {**({"ansible_host": address} if address != called else {}), **found}
     lost = [(host, name) for host, values in inventory.host_variables.items() for name in values]
-    answers += [Answer(FILE, name, host, NOT_HERE, "of a host that no inventory here has") for host, name in lost]
+    answers += [Answer(FILE, name, f"of {host}", NOT_HERE, "no inventory here has this host") for host, name in lost]
     shared, others, told = _of_groups(inventory, workers)
     return Nodes(hosts, shared, [*answers, *told], others)
 
@@ -100,10 +100,18 @@ def _chosen(names: Sequence[str], workers: Sequence[str], inventory: Inventory, 
     elif inventory.hosts or mapped:
         where = "no group is known as one that computes, so all are in the group gaudi: take out those without cards"
         yield Answer(FILE, "all hosts", count, LOOK, where)
+    told: set[str] = set()
     for group in inventory.groups():
-        members = [name for name in inventory.hosts_of(group) if name in rest]
-        if members and group not in WORKERS:
+        members = inventory.hosts_of(group)
+        if members and group != ALL and set(members) <= set(rest):
+            told.update(members)
             yield Answer(FILE, group, ", ".join(members[:8]), NOT_HERE, _reason(group))
+    for name in rest:
+        if name not in told:
+            yield Answer(FILE, name, "", NOT_HERE, _reason(""))
+    if mapped:
+        kept = "as names and addresses; other columns are for provisioning"
+        yield Answer(FILE, "HOSTNAME, ADMIN_IP", "a mapping file", KEPT, kept)
 
 
 def _reason(group: str) -> str:
@@ -124,7 +132,7 @@ def _variables(host: str, given: Mapping[str, Any]) -> tuple[dict[str, Any], lis
         elif ours in _REACHED and is_plain and _REACHED[ours].fullmatch(str(value)):
             kept[ours] = int(value) if ours == "ansible_port" else str(value)
         else:
-            answers.append(Answer(FILE, name, host, *_not_reached_by(name)))
+            answers.append(Answer(FILE, name, f"of {host}", *_not_reached_by(name)))
     return kept, answers
 
 
@@ -151,7 +159,7 @@ def _of_groups(
         reached = {name: value for name, value in values.items() if name.startswith("ansible_")}
         kept, told = _variables(group, reached)
         if group != ALL and group not in workers and not _holds(inventory, group, workers):
-            told += [Answer(FILE, name, group, NOT_HERE, "of a group without nodes") for name in kept]
+            told += [Answer(FILE, name, f"of {group}", NOT_HERE, "a group without nodes") for name in kept]
             kept = {}
         shared.update(kept)
         answers += told

@@ -27,7 +27,7 @@ def screen(plan: Plan) -> Iterator[str]:
 def _lines(answers: Sequence[Answer], verdict: str) -> Iterator[str]:
     if verdict in (LOOK, KEPT):
         for one in answers:
-            value = f" = {one.value}" if one.value else ""
+            value = f" {one.value}" if one.value.startswith("of ") else f" = {one.value}" if one.value else ""
             yield f"  {one.file}: {one.name}{value}: {one.text}"
         return
     together: dict[tuple[str, str], list[str]] = {}

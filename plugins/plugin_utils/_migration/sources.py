@@ -62,7 +62,7 @@ def read_sources(paths: list[str]) -> Sources:
             for file in (file for file in files if file not in lists):
                 _add(found, file, str(file.relative_to(start)))
             if lists:
-                found.unread[_LISTS] = f"{len(lists)} lists of packages of other software"
+                found.settings.append(Setting(_LISTS, "lists of packages", f"{len(lists)} files"))
         else:
             _add(found, start, start.name)
     return found

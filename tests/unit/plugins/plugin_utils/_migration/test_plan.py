@@ -77,6 +77,8 @@ def test_omnia_s_nodes_release_mirror_and_kernel_arguments_are_kept(tmp_path: Pa
         "grafana_username": LOOK,
         "slurm_control_node": NOT_HERE,
         "ansible_ssh_common_args": LOOK,
+        "lists of packages": NOT_NEEDED,
+        "login": NOT_HERE,
     }
     assert {name: answer(found, name).verdict for name in said} == said
     assert "gaudi_drain_host" in answer(found, "slurm_control_node").text
@@ -96,7 +98,8 @@ def test_deepops_s_nodes_and_proxy_are_kept_and_its_mounts_stay_in_fstab(tmp_pat
     proxy = {"http_proxy": "http://10.0.2.5:3128", "no_proxy": "localhost,10.0.2.10"}
     assert files["group_vars/all.yml"] == {"ansible_user": "ubuntu", "gaudi_proxy": proxy}
     assert files["group_vars/gaudi.yml"]["ansible_python_interpreter"] == "/usr/bin/python3"
-    assert answer(found, "ansible_port").value == "gpu09"
+    assert answer(found, "ansible_port").value == "of gpu09"
+    assert "Docker's own file stays" in answer(found, "docker_daemon_json").text
     assert answer(found, "proxy_env").verdict == LOOK and "template" in answer(found, "proxy_env").text
     assert "/etc/fstab" in answer(found, "nfs_mounts").text
     assert answer(found, "hl_custom_hugepage").text == "of gpu01 alone: set gaudi_host_hugepages for that host"
