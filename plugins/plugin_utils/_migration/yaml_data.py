@@ -46,8 +46,14 @@ class _Loader(yaml.SafeLoader):
         return {str(key): value for key, value in super().construct_mapping(node, deep=deep).items()}
 
 
+def _text(loader: yaml.SafeLoader, node: yaml.Node) -> Any:
+    if not isinstance(node, yaml.ScalarNode):
+        raise ValueError("it has !unsafe at what is no text")
+    return loader.construct_scalar(node)
+
+
 _Loader.add_constructor("!vault", lambda _loader, _node: Encrypted())
-_Loader.add_constructor("!unsafe", lambda loader, node: loader.construct_scalar(node))
+_Loader.add_constructor("!unsafe", _text)
 
 
 def read_yaml(text: str) -> Any:
