@@ -88,7 +88,7 @@ def _add_line(found: Inventory, group: str, line: str, number: int) -> None:
         raise ValueError(f"line {number} has a quote that does not end") from None
     variables = dict(word.partition("=")[::2] for word in words)
     if not all("=" in word for word in words):
-        raise ValueError(f"line {number} has a word that is no name=value")
+        raise ValueError(f"line {number} has a word that is not name=value")
     for name in _names(pattern, number):
         found.add_host(name, group, variables)
 
@@ -103,7 +103,7 @@ def _names(pattern: str, number: int) -> list[str]:
     try:
         names: list[str] = expand_hostname_range(pattern)
     except AnsibleError:
-        raise ValueError(f"line {number} has a range that is none") from None
+        raise ValueError(f"line {number} has a range that cannot be read") from None
     return names
 
 
@@ -118,7 +118,7 @@ def is_yaml_inventory(content: Any) -> bool:
 
 
 def read_groups(content: Mapping[str, Any]) -> Inventory:
-    """Of data read from YAML; raises ValueError where a part is no mapping."""
+    """Of data read from YAML; raises ValueError where a part is not a mapping."""
     found = Inventory()
     for name, group in content.items():
         _add_group(found, name, group)
@@ -146,7 +146,7 @@ def _mapping(content: Any, name: str) -> Mapping[str, Any]:
     if content is None:
         return {}
     if not isinstance(content, Mapping):
-        raise ValueError(f"{name:.60} is no mapping")
+        raise ValueError(f"{name:.60} is not a mapping")
     return content
 
 

@@ -104,7 +104,7 @@ def _add(found: Sources, path: Path, name: str) -> None:
             return
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        found.unread[name] = "it is no text"
+        found.unread[name] = "it is not text"
         return
     except OSError as error:
         raise GaudiError(f"{path} cannot be read ({error.strerror}); give yourself the right to.") from error
@@ -129,7 +129,7 @@ def _add_text(found: Sources, path: Path, name: str, text: str) -> None:
     elif path.suffix in ("", ".ini", *_SCRIPTS) and _SECTION.search(text):
         found.inventories.append(read_ini(text))
     else:
-        found.unread[name] = "it is none of the files that are known here"
+        found.unread[name] = "it is not a kind of file that is known here"
 
 
 def _add_data(found: Sources, path: Path, name: str, content: Any) -> None:

@@ -26,7 +26,7 @@ def release(value: Any) -> dict[str, Any]:
     """Of ``1.22.0-740`` or ``1.22.0``; its build has to be the release's."""
     found = _VERSION.fullmatch(str(value).strip())
     if not found:
-        raise ValueError("it is no release such as 1.22.0-740; set gaudi_release")
+        raise ValueError("it is not a release such as 1.22.0-740; set gaudi_release")
     try:
         return {"gaudi_release": find_release(found[0]).version}
     except GaudiError:
@@ -39,7 +39,7 @@ def release(value: Any) -> dict[str, Any]:
 
 def hugepages(value: Any) -> dict[str, Any]:
     if not re.fullmatch(r"[0-9]{1,15}", str(value).strip()):
-        raise ValueError("it is no number of pages; set gaudi_host_hugepages")
+        raise ValueError("it is not a number of pages; set gaudi_host_hugepages")
     return {"gaudi_host_hugepages": int(value)}
 
 
@@ -48,7 +48,7 @@ def kernel_arguments(value: Any) -> dict[str, Any]:
     words = str(value).split()
     wrong = [word for word in words if not _KERNEL_WORD.fullmatch(word)]
     if wrong:
-        raise ValueError(f"{wrong[0]!r:.60} is no argument that can be kept; set gaudi_host_kernel_arguments")
+        raise ValueError(f"{wrong[0]!r:.60} is not an argument that can be kept; set gaudi_host_kernel_arguments")
     known = {word.partition("=")[0] for word in words}
     ours = [word for word in ("iommu=pt", "intel_iommu=on") if word.partition("=")[0] not in known]
     return {"gaudi_host_kernel_arguments": [*words, *ours]}
@@ -58,7 +58,7 @@ def proxy(name: str, value: Any) -> dict[str, Any]:
     """``name`` is the environment's; credentials in it are not read."""
     text = str(value).strip()
     if name != "no_proxy" and not _PROXY.fullmatch(text):
-        raise ValueError("it is no plain URL, or has credentials; set gaudi_proxy, encrypted with Ansible Vault")
+        raise ValueError("it is not a plain URL, or has credentials; set gaudi_proxy, encrypted with Ansible Vault")
     return {"gaudi_proxy": {name: text}}
 
 
@@ -77,7 +77,7 @@ def mirror(value: Any) -> dict[str, Any]:
         return {}
     found = _MIRROR.fullmatch(ours[0])
     if not found:
-        raise ValueError(f"{ours[0]!r:.80} is no mirror with the vendor's paths; set gaudi_driver_repository_url")
+        raise ValueError(f"{ours[0]!r:.80} is not a mirror with the vendor's paths; set gaudi_driver_repository_url")
     return {"gaudi_packages_url": found["prefix"]}
 
 
@@ -85,7 +85,7 @@ def packages(value: Any) -> dict[str, Any]:
     """Names in their lists of the vendor's packages: the release's own list is meant unless something is missing."""
     names = {re.split(r"[=\s]|-\{\{|-\d", str(one))[0] for one in value} if isinstance(value, list) else set()
     if not names or not all(name.startswith("habana") for name in names):
-        raise ValueError("it is no list of the vendor's packages; compare it with gaudi_driver_packages")
+        raise ValueError("it is not a list of the vendor's packages; compare it with gaudi_driver_packages")
     return {}
 
 
@@ -95,7 +95,7 @@ def index_url(value: Any) -> dict[str, Any]:
     if VENDOR in text:
         return {}
     if not _PROXY.fullmatch(text):
-        raise ValueError("it is no plain URL, or has credentials; set gaudi_venv_index_url")
+        raise ValueError("it is not a plain URL, or has credentials; set gaudi_venv_index_url")
     return {"gaudi_venv_index_url": text}
 
 

@@ -39,7 +39,7 @@ class _Loader(yaml.SafeLoader):
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
         keys = [self.construct_object(key, deep=True) for key, _value in node.value]
         if not all(isinstance(key, (str, int, float, bool)) for key in keys):
-            raise ValueError("a key of it is no text")
+            raise ValueError("a key of it is not text")
         twice = [key for key in keys if keys.count(key) > 1]
         if twice:
             raise ValueError(f"{twice[0]!r:.60} is there twice; keep one")
@@ -48,7 +48,7 @@ class _Loader(yaml.SafeLoader):
 
 def _text(loader: yaml.SafeLoader, node: yaml.Node) -> Any:
     if not isinstance(node, yaml.ScalarNode):
-        raise ValueError("it has !unsafe at what is no text")
+        raise ValueError("!unsafe stands at what is not text")
     return loader.construct_scalar(node)
 
 

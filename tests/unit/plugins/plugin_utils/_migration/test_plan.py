@@ -154,10 +154,10 @@ def test_of_two_releases_the_first_counts_and_the_other_is_named(tmp_path: Path)
     [
         ("habana_version: 9.9.9", "this release is not in the table"),
         ("sub_habana_version: 1.22.0-1", "1.22.0 has build 740 here"),
-        ("hl_custom_hugepage: many", "it is no number of pages"),
-        ("http_proxy: http://name:word@proxy:1", "it is no plain URL, or has credentials"),
+        ("hl_custom_hugepage: many", "it is not a number of pages"),
+        ("http_proxy: http://name:word@proxy:1", "it is not a plain URL, or has credentials"),
         ("habana_version: '{{ wanted }}'", "it is a template"),
-        ("habana_packages: [curl]", "it is no list of the vendor's packages"),
+        ("habana_packages: [curl]", "it is not a list of the vendor's packages"),
     ],
 )
 def test_a_value_that_cannot_be_kept_is_looked_at(text: str, expected: str, tmp_path: Path) -> None:

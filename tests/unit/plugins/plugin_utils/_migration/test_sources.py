@@ -25,11 +25,11 @@ BAD = {
     "no JSON": ("a.json", "{", "a.json:"),
     "no YAML": ("a.yml", "a: [\n", "it is not YAML that can be read at line 2"),
     "a quote": ("inventory", "[a]\nn1 x='1\n", "line 2 has a quote that does not end"),
-    "a word": ("inventory", "[a]\nn1 odd\n", "line 2 has a word that is no name=value"),
+    "a word": ("inventory", "[a]\nn1 odd\n", "line 2 has a word that is not name=value"),
     "two ranges": ("inventory", "[a]\nn[1:2]-[1:2]\n", "line 2 has a range that is not read here"),
     "a large range": ("inventory", "[a]\nn[1:99999]\n", "it has more than 10000 hosts"),
     "columns": ("map.csv", "a,b\n1,2\n", "it has no columns HOSTNAME and ADMIN_IP"),
-    "groups": ("hosts.yml", "all:\n  hosts: [n1]\n", "all.hosts is no mapping"),
+    "groups": ("hosts.yml", "all:\n  hosts: [n1]\n", "all.hosts is not a mapping"),
 }
 
 
@@ -59,5 +59,5 @@ def test_files_that_nobody_reads_are_named(tmp_path: Path) -> None:
     (tmp_path / "image.bin").write_bytes(b"\xff\xfe\x00")
     told = {one.file: one.text for one in plan(read_sources([str(tmp_path)])).answers}
     assert "encrypted with Ansible Vault" in told["all.yml"]
-    assert "none of the files that are known" in told["notes.md"]
-    assert "it is no text" in told["image.bin"]
+    assert "not a kind of file that is known" in told["notes.md"]
+    assert "it is not text" in told["image.bin"]
