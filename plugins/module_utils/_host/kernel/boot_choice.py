@@ -69,8 +69,10 @@ def can_choose(run: Run, root: str = "/") -> bool:
 
 def undone(kernel: str, run: Run, root: str = "/") -> list[str]:
     """What is still to do until ``kernel`` is chosen, a word or a path each."""
-    files = [change.wanted.path for change in pending(_files(kernel, root))]
-    return files + (["default"] if next_kernel(run, root) != kernel else [])
+    record = read_record(root)
+    words = [change.wanted.path for change in pending(_files(kernel, root))]
+    words += ["record"] if record is None or record.kernel != kernel else []
+    return words + (["default"] if next_kernel(run, root) != kernel else [])
 
 
 def choose(kernel: str, run: Run, root: str = "/") -> None:

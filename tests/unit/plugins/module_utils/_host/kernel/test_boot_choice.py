@@ -53,7 +53,7 @@ class Grubby:
 def test_on_rhel_the_earlier_default_is_remembered_and_given_back(tmp_path: Path) -> None:
     grubby, root = Grubby(tmp_path), str(tmp_path)
     assert boot_choice.can_choose(grubby, root)
-    assert boot_choice.undone(SECOND, grubby, root) == ["default"]
+    assert boot_choice.undone(SECOND, grubby, root) == ["record", "default"]
     boot_choice.choose(SECOND, grubby, root)
     assert (grubby.default, boot_choice.undone(SECOND, grubby, root)) == (SECOND, [])
     record = boot_choice.read_record(root)
