@@ -215,14 +215,15 @@ def _is_at(package: Package | None, release: Release) -> bool:
 
 def required(options: DriverOptions, node: DriverNode) -> tuple[str, ...]:
     """The distribution's packages that are missing. Headers that are there, from any package, are not asked for."""
-    with_image = {} if node.kept.image_first else dict.fromkeys(node.kept.image)
+    first = node.kept.image if node.kept.image_first else ()
     names = [
         template.replace("{kernel}", kernel)
         for template in options.os_packages
         for kernel in node.kernels
         if not (kernel in node.headers and is_headers(template))
     ]
-    names = [*(name for name in names if name not in with_image), *(node.kept.image if node.kept.image_first else ())]
+    # What comes with the image waits for it: the driver is built before that.
+    names = [*(name for name in names if name not in node.kept.image), *first]
     missing = (name for name in dict.fromkeys(names) if name not in node.packages or not node.packages[name].installed)
     return tuple(missing)
 
