@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..._errors import GaudiError
+from ..._packages.repository_words import checked_words
 from ..libfabric.plan import check_source_archive
 from ..ofi_wrapper import ARCHIVE, WRAPPER
 
@@ -29,6 +30,7 @@ class WrapperOptions:
 
 def check_wrapper(wishes: WrapperOptions, version: str, minimal: bool, plain_http_hosts: Sequence[str]) -> None:
     """Refuse what cannot be built; ``version`` is that of the installer that will have run."""
+    checked_words("packages", wishes.build_packages)
     if not wishes.archive:
         return
     check_source_archive(ARCHIVE, wishes.archive, wishes.checksum, plain_http_hosts)

@@ -28,7 +28,7 @@ make:
 # What Amazon's installer brings, with the libraries where RHEL has them.
 LIBFABRIC = """\
 mkdir -p {prefix}/include/rdma {prefix}/{lib}
-touch {prefix}/include/rdma/fabric.h
+touch {prefix}/include/rdma/fabric.h {prefix}/{lib}/libfabric.so.1
 echo "$EFA_INSTALLER_VERSION" > {prefix}/{lib}/libfabric.so
 """
 TARGET = "usr/lib/habanalabs/libhccl_ofi_wrapper.so"
@@ -39,12 +39,13 @@ class Dl1(Node):
 
     def __init__(self, root: Path, makefile: str = MAKEFILE, lib: str = "lib64") -> None:
         self.prefix, self.lib, self.loads = root / "node/opt/amazon/efa", lib, "libfabric.so.1 => {} (0x00007f)"
+        self.wrapper = WrapperOptions()
         super().__init__(root)
-        self.make()
         self.sources(makefile)
 
     def make(self, version: str = "1.34.0", more: str = "", named: str | None = None) -> None:
         super().make(version, more + LIBFABRIC.format(prefix=self.prefix, lib=self.lib), named)
+        self.given["wrapper"] = self.wrapper
 
     def sources(self, makefile: str) -> None:
         file = archive(self.site / "hccl_ofi_wrapper.tar.gz", member("hccl_ofi_wrapper-1/Makefile", makefile))
@@ -121,7 +122,7 @@ def test_without_an_archive_what_a_site_has_put_there_stays(node: Dl1) -> None:
 @pytest.mark.parametrize(
     ("makefile", "loads", "words"),
     [
-        ("make:\n\techo 'x.cpp:1: error: no fi_getinfo' >&2; exit 1\n", "{}", "ended with 2: x.cpp:1: error: no fi_"),
+        ("make:\n\t@echo 'x.cpp:1: error: no fi_getinfo' >&2; exit 1\n", "{}", "ended with 2: x.cpp:1: error: no fi_"),
         ("make:\n\t@true\n", "libfabric.so.1 => {}", "left no libhccl_ofi_wrapper.so that loads libfabric"),
         (MAKEFILE, "statically linked", "left no libhccl_ofi_wrapper.so that loads libfabric"),
     ],
@@ -151,6 +152,7 @@ def test_a_run_that_was_cut_off_behind_the_build_begins_anew(node: Dl1) -> None:
 
 def test_an_installer_without_libfabric_s_headers_is_named(node: Dl1) -> None:
     Node.make(node)
+    node.given["wrapper"] = node.wrapper
     with pytest.raises(GaudiError, match=r"lacks libfabric\.so or include/rdma/fabric\.h; install another"):
         node.converge()
 
