@@ -30,7 +30,7 @@ may work, and nothing here shows that it does. The other gates run under the che
 `versions` also plays the oldest and the newest on nodes ([developing](developing.md)).
 
 `make certify` tries all for which a Python is here, `python -m scripts.certify 2.17` one, and
-`python -m scripts.certify 2.17 tests/contracts/test_names.py` a part of it: then the row has that part's name."""
+`python -m scripts.certify 2.17 tests/contracts/test_roles.py` a part of it: then the row has that part's name."""
 HEADER = ("ansible-core", "Python", "What", "State", "On", "Collection")
 # Programs of the environment are asked, not the checkout's own.
 _ASK = "import sys, ansible.release as r; print(r.__version__, '%d.%d.%d' % sys.version_info[:3])"
