@@ -8,6 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 WRAPPER = "libhccl_ofi_wrapper.so"
+# The operator's option with its sources.
+ARCHIVE = "gaudi_fabric_ofi_wrapper_archive"
 # Where HCCL looks for it.
 VENDOR_LIBRARIES = "usr/lib/habanalabs"
 

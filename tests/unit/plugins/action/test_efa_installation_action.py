@@ -106,3 +106,35 @@ def test_what_is_no_file_of_the_controller_s_is_the_module_s_business(
     node = Node(given, {"failed": True, "msg": "no"})
     assert run(node) == {"failed": True, "msg": "no", "see": f"docs/efa.md in {ADDRESS}"}
     assert node.calls == [given] and node.brought == {}
+
+
+@pytest.fixture
+def both(arguments: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
+    """The site's options with the sources of HCCL's wrapper."""
+    file = tmp_path / "wrapper.tar.gz"
+    file.write_bytes(b"sources")
+    digest = hashlib.sha256(b"sources").hexdigest()
+    return {**arguments, "ofi_wrapper_archive": str(file), "ofi_wrapper_checksum": f"sha256:{digest}"}
+
+
+ASKS_FOR_SOURCES = {"failed": True, "msg": "…", "missing_ofi_wrapper_archive": "…"}
+
+
+def test_a_node_gets_each_archive_that_it_asks_for_once(run: Any, both: dict[str, Any]) -> None:
+    node = Node(both, ASKS_FOR_SOURCES, MISSING, {"changed": True})
+    assert run(node) == {"changed": True}
+    top = "/home/operator/.ansible/tmp/x"
+    assert node.brought == {f"{top}/hccl_ofi_wrapper.tar.gz": b"sources", f"{top}/aws-efa-installer.tar.gz": b"archive"}
+    assert node.calls[-1]["ofi_wrapper_archive_file"] == f"{top}/hccl_ofi_wrapper.tar.gz"
+    # A node that goes on asking is no loop.
+    assert run(Node(both, ASKS_FOR_SOURCES, ASKS_FOR_SOURCES)) == ASKS_FOR_SOURCES
+
+
+def test_the_sources_of_the_wrapper_are_checked_before_they_are_sent(run: Any, both: dict[str, Any]) -> None:
+    wrong = {**both, "ofi_wrapper_checksum": "sha256:" + "0" * 64}
+    for node in (Node(wrong, ASKS_FOR_SOURCES), Node(wrong, {"changed": True}, check_mode=True)):
+        answer = run(node)
+        assert "gaudi_fabric_ofi_wrapper_checksum is another one" in answer["msg"] and node.brought == {}
+    Path(both["ofi_wrapper_archive"]).unlink()
+    said = run(Node(both))["msg"]
+    assert "put the sources of hccl_ofi_wrapper there" in said and "(gaudi_fabric_ofi_wrapper_archive)" in said
