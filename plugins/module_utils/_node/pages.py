@@ -41,6 +41,7 @@ _ABOUT = {
     "image": "image job_image training_image",
     "kernel_guard": "driver hpu_driver",
     "kubernetes": "kubernetes kubernetes_manifests",
+    "migrating": "migration migration_plan",
     "model": "model model_registry",
     "monitoring": "cloudwatch_forwarder exporter hpu_exporter monitoring monitoring_server node_metrics_info "
     "service_certificate",
