@@ -52,8 +52,9 @@ class Row:
 def main(words: Sequence[str]) -> int:
     cores = [word for word in words if word[0].isdigit()]
     tests = [word for word in words if word not in cores]
-    shutil.rmtree(PLACE, ignore_errors=True)
-    PLACE.mkdir(parents=True)
+    if not words:
+        shutil.rmtree(PLACE, ignore_errors=True)
+    PLACE.mkdir(parents=True, exist_ok=True)
     rows = []
     for row in under_each_core(cores or [*CORES], tests) if words else certified():
         rows.append(row)
@@ -113,7 +114,7 @@ def today() -> str:
 
 
 def logged(command: Sequence[str], log: Path, environment: Mapping[str, str]) -> int:
-    with log.open("a") as screen:
+    with log.open("w") as screen:
         given = {**os.environ, **environment}
         return subprocess.run(command, cwd=ROOT, env=given, stdout=screen, stderr=screen, check=False).returncode
 
