@@ -78,7 +78,7 @@ LONG = (
 QUICK_LAYERS = ("preflight", "flags", "benchmark_fabric")
 # Want what these nodes have not: a Slurm, a job that was measured and a model of it, a base image with a registry. The
 # scenarios slurm, training, serving and build_image have it. Manifests want no node:
-# tests/unit/plugins/action/test_kubernetes_manifests.py; nor does what another tool has set, in test_migration_plan.py.
+# tests/unit/plugins/action/test_kubernetes_manifests.py. So does what another tool has set: test_migration_plan.py.
 ELSEWHERE = {
     *("build_image", "configure_slurm", "measure_serving", "publish_model", "render_kubernetes", "report_cost"),
     *("plan_migration", "profile_training"),
