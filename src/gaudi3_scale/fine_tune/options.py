@@ -77,7 +77,8 @@ class _Parser(transformers.HfArgumentParser):
 
 def parse_options(task: Task, words: Sequence[str]) -> tuple[JobArguments, Any]:
     """The program's own options, and upstream's arguments for the task. GaudiError for a wrong one."""
-    parser = _Parser((JobArguments, _arguments_class(task)), prog="gaudi3_scale.fine_tune", allow_abbrev=False)
+    kinds: Any = (JobArguments, _arguments_class(task))
+    parser = _Parser(kinds, prog="gaudi3_scale.fine_tune", allow_abbrev=False)
     try:
         job, training = parser.parse_args_into_dataclasses(list(_with_output(words)), look_for_args_file=False)
     except (ValueError, ImportError) as error:
