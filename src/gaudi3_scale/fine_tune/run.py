@@ -86,7 +86,8 @@ def _trl_trainer(task: Task, job: JobArguments, training: Any, data: Data) -> An
     if job.pad_to_max_length and training.pad_to_multiple_of is None:
         # A multiple of the length at which it cuts is that length.
         training.pad_to_multiple_of = training.max_length
-    return (trl.DPOTrainer if task.name == DPO else trl.SFTTrainer)(
+    kind = getattr(trl, "DPOTrainer" if task.name == DPO else "SFTTrainer")
+    return kind(
         model=load_model(task, job, load_config(job), tokenizer),
         args=training,
         train_dataset=train,
