@@ -102,6 +102,7 @@ def test_a_refusal_names_the_option_that_the_operator_wrote(play: Play, tmp_path
     assert "gaudi_quarantine_drain is 3; give slurm." in play(ROLE)
     outside = play({"gaudi3.scale.node_quarantine_info": {}})
     assert "drain is 3; give slurm." in outside
+    assert "gaudi_quarantine_drain is 3" not in outside
 
 
 def test_what_an_action_refuses_has_nothing_that_a_terminal_obeys(play: Play) -> None:
