@@ -30,7 +30,8 @@ ADVICE: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def removed(cause: str) -> dict[str, object]:
-    from benchmarks.profile_injected import Faults, train
+    from benchmarks.profile_faults import Faults
+    from benchmarks.profile_injected import train
     from gaudi3_scale.core._profile.directory import read_records, read_traces
     from gaudi3_scale.core._profile.verdict import judge
 

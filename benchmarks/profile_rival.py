@@ -16,7 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Mapping, Sequence
 
-from benchmarks.profile_injected import RANKS, Faults
+from benchmarks.profile_faults import RANKS, Faults
 
 FAULTS = "GAUDI3_SCALE_BENCHMARK_FAULTS"
 """The faults of the ranks of this program, which TraceML's launcher starts."""
@@ -67,7 +67,7 @@ def _rank() -> None:
     import torch.distributed
     import traceml_ai  # type: ignore[import-not-found]
 
-    from benchmarks.profile_injected import Unobserved, loop
+    from benchmarks.profile_loop import Unobserved, loop
 
     traceml_ai.init(mode="auto")
     torch.set_num_threads(1)

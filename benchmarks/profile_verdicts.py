@@ -61,7 +61,8 @@ def draw(runs: int, seed: int) -> list[tuple[str, ...]]:
 
 def run_once(causes: Sequence[str], choice: random.Random, traceml: Path | None = None) -> Outcome:
     # Imported here: the ranks are forked from a process in which nothing else runs.
-    from benchmarks.profile_injected import LINK_FACTOR, NETWORK, Faults, train
+    from benchmarks.profile_faults import LINK_FACTOR, NETWORK, Faults
+    from benchmarks.profile_injected import train
     from gaudi3_scale.core._profile.directory import read_records, read_traces
     from gaudi3_scale.core._profile.verdict import judge
 
