@@ -45,10 +45,12 @@ class NodeModule(ActionBase):
         try:
             found = super().validate_argument_spec(*arguments, **named)  # type: ignore[no-untyped-call]
         except AnsibleError as error:
-            # Ansible shows what it comes from, too.
-            raise AnsibleActionFail(lines_of(str(error))) from None
-        refuse_nul(found[1])
-        return found
+            refusal = lines_of(str(error))
+        else:
+            refuse_nul(found[1])
+            return found
+        # Not in there: Ansible shows what a failure comes from, and before 2.19 that is what is being handled.
+        raise AnsibleActionFail(refusal)
 
     def _execute_module(self, module_name: Any = None, *others: Any, **named: Any) -> dict[str, Any]:
         name = str(module_name or self._task.action)
