@@ -15,56 +15,78 @@ from gaudi3_scale.fine_tune.switches import values_given
 from gaudi3_scale.fine_tune.tasks import TASKS, Task
 
 
-def _told(text: str, default: Any = None, *aliases: str) -> Any:
-    return field(default=default, metadata={"help": text, "aliases": list(aliases)})
+def _told(text: str, *aliases: str) -> dict[str, Any]:
+    """What transformers' parser is told of an option."""
+    return {"help": text, "aliases": list(aliases)}
 
 
 # HfArgumentParser reads these types while it runs: with `|` it would need Python 3.10's own.
 @dataclass
 class JobArguments:
-    task: str = _told(f"What to fine-tune for: {', '.join(TASKS)}.", "")
+    task: str = field(default="", metadata=_told(f"What to fine-tune for: {', '.join(TASKS)}."))
 
-    model_name_or_path: Optional[str] = _told("The model: a directory, or a name on Hugging Face's hub.")
-    config_name: Optional[str] = _told("A configuration instead of a model: the weights begin at random.")
-    tokenizer_name: Optional[str] = _told(
-        "Where the tokenizer is, if not with the model.", None, "--tokenizer_name_or_path"
+    model_name_or_path: Optional[str] = field(
+        default=None, metadata=_told("The model: a directory, or a name on Hugging Face's hub.")
     )
-    dtype: str = _told("What the weights are loaded as, or `auto`: as they were saved.", "float32", "--torch_dtype")
-    attn_implementation: Optional[str] = _told("`eager` or `sdpa`; without it the model's own choice.")
-    ignore_mismatched_sizes: bool = _told("A head whose size does not fit begins at random.", False)
-
-    train_file: Optional[str] = _told("JSON lines, CSV, or for text alone a text file.")
-    validation_file: Optional[str] = _told("The same, for --do_eval and --eval_strategy.")
-    train_dir: Optional[str] = _told("Images, in one directory per label.")
-    validation_dir: Optional[str] = _told("The same, for --do_eval and --eval_strategy.")
-    max_train_samples: Optional[int] = _told("Only so many of the first samples.")
-    max_eval_samples: Optional[int] = _told("Only so many of the first samples.")
-
-    text_column: Optional[str] = _told("The column of the text; the usual names are found without it.")
-    label_column: Optional[str] = _told(
-        "The column of the label, or of the tokens' labels.", None, "--label_column_name"
+    config_name: Optional[str] = field(
+        default=None, metadata=_told("A configuration instead of a model: the weights begin at random.")
     )
-    summary_column: Optional[str] = _told("The column of the summary.")
-    source_lang: Optional[str] = _told("The key of the text in `translation`.")
-    target_lang: Optional[str] = _told("The key of its translation.")
-    source_prefix: str = _told("What stands before each text, as T5 wants it.", "")
-
-    block_size: Optional[int] = _told("Tokens of a sample in language modeling, else --max_seq_length, else 1024.")
-    max_seq_length: Optional[int] = _told(
-        "Tokens of a sample elsewhere: 128 in a classification, 384 in question answering, else 1024.",
-        None,
-        "--max_source_length",
+    tokenizer_name: Optional[str] = field(
+        default=None, metadata=_told("Where the tokenizer is, if not with the model.", "--tokenizer_name_or_path")
     )
-    max_target_length: int = _told("Tokens of a summary or a translation.", 128)
-    doc_stride: int = _told("Tokens that two windows over one context share.", 128)
-    pad_to_max_length: bool = _told("All samples get that length, so that a card compiles one graph.", True)
-    ignore_pad_token_for_loss: bool = _told("Padding of the target does not count in the loss.", True)
-    mlm_probability: float = _told("The share of tokens that is masked.", 0.15)
+    dtype: str = field(
+        default="float32",
+        metadata=_told("What the weights are loaded as, or `auto`: as they were saved.", "--torch_dtype"),
+    )
+    attn_implementation: Optional[str] = field(
+        default=None, metadata=_told("`eager` or `sdpa`; without it the model's own choice.")
+    )
+    ignore_mismatched_sizes: bool = field(
+        default=False, metadata=_told("A head whose size does not fit begins at random.")
+    )
 
-    use_peft: bool = _told("Train LoRA adapters instead of the model's own weights.", False)
-    lora_r: int = _told("Rank of the adapters.", 16, "--lora_rank")
-    lora_alpha: int = _told("Their scale.", 32)
-    lora_dropout: float = _told("Their dropout.", 0.05)
+    train_file: Optional[str] = field(default=None, metadata=_told("JSON lines, CSV, or for text alone a text file."))
+    validation_file: Optional[str] = field(default=None, metadata=_told("The same, for --do_eval and --eval_strategy."))
+    train_dir: Optional[str] = field(default=None, metadata=_told("Images, in one directory per label."))
+    validation_dir: Optional[str] = field(default=None, metadata=_told("The same, for --do_eval and --eval_strategy."))
+    max_train_samples: Optional[int] = field(default=None, metadata=_told("Only so many of the first samples."))
+    max_eval_samples: Optional[int] = field(default=None, metadata=_told("Only so many of the first samples."))
+
+    text_column: Optional[str] = field(
+        default=None, metadata=_told("The column of the text; the usual names are found without it.")
+    )
+    label_column: Optional[str] = field(
+        default=None, metadata=_told("The column of the label, or of the tokens' labels.", "--label_column_name")
+    )
+    summary_column: Optional[str] = field(default=None, metadata=_told("The column of the summary."))
+    source_lang: Optional[str] = field(default=None, metadata=_told("The key of the text in `translation`."))
+    target_lang: Optional[str] = field(default=None, metadata=_told("The key of its translation."))
+    source_prefix: str = field(default="", metadata=_told("What stands before each text, as T5 wants it."))
+
+    block_size: Optional[int] = field(
+        default=None, metadata=_told("Tokens of a sample in language modeling, else --max_seq_length, else 1024.")
+    )
+    max_seq_length: Optional[int] = field(
+        default=None,
+        metadata=_told(
+            "Tokens of a sample elsewhere: 128 in a classification, 384 in question answering, else 1024.",
+            "--max_source_length",
+        ),
+    )
+    max_target_length: int = field(default=128, metadata=_told("Tokens of a summary or a translation."))
+    doc_stride: int = field(default=128, metadata=_told("Tokens that two windows over one context share."))
+    pad_to_max_length: bool = field(
+        default=True, metadata=_told("All samples get that length, so that a card compiles one graph.")
+    )
+    ignore_pad_token_for_loss: bool = field(
+        default=True, metadata=_told("Padding of the target does not count in the loss.")
+    )
+    mlm_probability: float = field(default=0.15, metadata=_told("The share of tokens that is masked."))
+
+    use_peft: bool = field(default=False, metadata=_told("Train LoRA adapters instead of the model's own weights."))
+    lora_r: int = field(default=16, metadata=_told("Rank of the adapters.", "--lora_rank"))
+    lora_alpha: int = field(default=32, metadata=_told("Their scale."))
+    lora_dropout: float = field(default=0.05, metadata=_told("Their dropout."))
     lora_target_modules: Optional[List[str]] = field(
         default=None, metadata={"help": "Which modules get them; without it PEFT's choice for the model."}
     )

@@ -186,7 +186,7 @@ def name_of(word: str) -> str:
 
 def values_of(words: Sequence[str]) -> list[str]:
     """Those of a switch, which comes first; the first one may be behind an equals sign."""
-    _, equals, value = words[0].partition("=")
+    _switch, equals, value = words[0].partition("=")
     return [value, *words[1:]] if equals else list(words[1:])
 
 
