@@ -21,6 +21,7 @@ from testinfra.host import Host
 from tests.long_rows import named_rows
 from tests.sandbox_nodes import hosts, run
 
+SEE = " See docs/bundle.md in https://github.com/gaudi3-scale/gaudi3.scale."
 BUNDLE = "/srv/molecule_bundle"
 PORT = 8090
 VERSION = "1.24.1-482"
@@ -183,7 +184,7 @@ def test_a_wrong_checksum_is_one_sentence(scratch: Path, connected: Host) -> Non
     assert not result.ok and result.changed == 0
     assert result.said == (
         f"The bundle {BUNDLE} does not match its manifest: {path} is changed or cut short; copy it again, or run "
-        "build_bundle again."
+        f"build_bundle again.{SEE}"
     )
 
 
@@ -202,7 +203,7 @@ def test_a_manifest_that_nobody_signed_is_one_sentence(scratch: Path, connected:
         result = play(scratch, "verify_bundle")
     assert not result.ok
     assert result.said == (
-        f"{BUNDLE}/{manifest} does not match its signature, so it was changed or is damaged; copy it again."
+        f"{BUNDLE}/{manifest} does not match its signature, so it was changed or is damaged; copy it again.{SEE}"
     )
 
 
