@@ -73,7 +73,7 @@ class Node:
         self._control_group = own_control_group(JobPaths(supervision.job).unit)
         self._memory_kills = MemoryKills(self._control_group)
         # With the program's checkpoints to be handed over first, another program becomes torchrun.
-        self._waiting = WaitingAgent("" if supervision.checkpoint_directory else supervision.argv[0])
+        self._waiting = WaitingAgent(() if supervision.checkpoint_directory else supervision.argv)
         self._waiting.prepare(self._marked())
 
     def facts(self, now: float, terminated: bool, refused: frozenset[int] = frozenset()) -> Facts:

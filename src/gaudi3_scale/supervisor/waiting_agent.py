@@ -21,10 +21,14 @@ NEXT_AFTER_S = 60.0
 
 
 class WaitingAgent:
-    """None yet, or one. ``torchrun`` is the first word of what it is to become: only that of this very Python."""
+    """None yet, or one. ``argv`` is what it is to become, torchrun of this very Python; else there is never one.
 
-    def __init__(self, torchrun: str) -> None:
-        self._is_ours = torchrun == str(Path(sys.executable).parent / "torchrun")
+    It stands in the process's own words, so that a list of processes tells which job it is for.
+    """
+
+    def __init__(self, argv: Sequence[str]) -> None:
+        self._argv = list(argv)
+        self._is_ours = self._argv[:1] == [str(Path(sys.executable).parent / "torchrun")]
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -36,7 +40,9 @@ class WaitingAgent:
         """Have one, where there is none. A node that has no process or memory for it does without."""
         if self._process is None and self._is_ours:
             with contextlib.suppress(OSError):
-                self._process = start_agent([sys.executable, "-I", "-m", __name__], environment, subprocess.PIPE)
+                self._process = start_agent(
+                    [sys.executable, "-I", "-m", __name__, *self._argv], environment, subprocess.PIPE
+                )
 
     def take(self, argv: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes] | None:
         """Becomes torchrun with these words; None where there is none, or it has ended."""

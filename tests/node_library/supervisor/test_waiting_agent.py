@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(not Path(TORCHRUN).exists(), reason="torch is no
 
 @pytest.fixture
 def waiting():
-    agent = WaitingAgent(TORCHRUN)
+    agent = WaitingAgent([TORCHRUN, "--nnodes", "@NNODES@"])
     agent.prepare(os.environ)
     yield agent
     agent.end()
@@ -28,6 +28,7 @@ def waiting():
 
 def test_it_becomes_torchrun_with_the_words_and_the_environment_that_it_is_told(waiting):
     (pid,) = waiting.processes
+    assert f"{TORCHRUN} --nnodes" in Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
     shell = ["--no-python", "/bin/sh", "-c", 'echo "$WORD of rank $RANK"; read line || echo nothing to read']
     process = waiting.take(
         [TORCHRUN, "--standalone", "--nproc-per-node", "1", *shell],
@@ -56,7 +57,7 @@ def test_without_its_supervisor_it_ends(waiting):
 
 def test_it_is_no_other_pythons_torchrun_nor_a_container():
     for program in ("/opt/other/bin/torchrun", "podman", ""):
-        agent = WaitingAgent(program)
+        agent = WaitingAgent([program])
         agent.prepare(os.environ)
         assert agent.processes == set()
         assert agent.take([program], os.environ) is None
