@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 GOES_ON = "goes on"
 UNNOTICED = "not noticed, old ranks step on"
@@ -38,7 +38,7 @@ class Outcome:
     first: float | None
     stale: int
     end: str
-    pause: float = 0.0
+    pause: float = field(default=0.0, compare=False)
 
 
 def read_steps(text: str) -> list[Step]:
