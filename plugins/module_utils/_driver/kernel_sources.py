@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from .._cards.node_system import read_system
 from .._host.kernel import boot_choice
 from .._host.kernel.boot_kernels import next_kernel, version_order
 from .._node.commands import Run
-from .._node.os_release import DNF, os_release
+from .._node.os_release import DNF
 from .._packages.dnf_command import run_dnf
 from .._packages.package_system import PackageSystem
 from .._releases.lookup import Release
@@ -30,12 +31,6 @@ from .kept_kernel import (
 _APT = re.compile(r"^linux-image-(\d\S*) - ", re.MULTILINE)
 _DNF = re.compile(r"^kernel-core\.(\S+)\s+(?:\d+:)?(\d\S*)", re.MULTILINE)
 _IMAGE = re.compile(r"vmlinuz-(\d.*)")
-
-
-def system_id(root: str = "/") -> str:
-    """The node's system as the table of releases has it, for example ``ubuntu-24.04``."""
-    release = os_release(str(Path(root, "etc")))
-    return f"{release.get('ID', 'unknown')}-{release.get('VERSION_ID', 'unknown')}"
 
 
 def offered(system: PackageSystem, run: Run) -> list[str]:
@@ -67,7 +62,7 @@ def look(
             refusal="kernel: this node has neither GRUB's menu nor grubby to choose one with: set its kernel where its "
             "boot is set up (PXE, host of the container), and leave kernel empty"
         )
-    os = system_id(root)
+    os = read_system(root).os
     chosen = record.kernel if record else ""
     kernels = Kernels(running, following, chosen, _installed(root), offered(system, run))
     found = wanted_kernel(option, release, os, kernels)

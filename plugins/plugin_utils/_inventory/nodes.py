@@ -45,9 +45,10 @@ def is_host_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None
 
 
-def is_reachable_name(text: str) -> bool:
-    """Whether it can be a word of ssh's, where -oProxyCommand= would be an option, and is no number for an address."""
-    return is_host_name(text) and not is_number(text)
+def is_reachable(text: str) -> bool:
+    """Whether it is an address, or a name that can be a word of ssh's, where -oProxyCommand= would be an option, and is
+    no number for an address."""
+    return is_address(text) or (is_host_name(text) and not is_number(text))
 
 
 def in_order(nodes: Iterable[Node], path: str) -> list[Node]:
@@ -64,7 +65,7 @@ def in_order(nodes: Iterable[Node], path: str) -> list[Node]:
             raise GaudiError(
                 f"{path}: {node.name} has no address; start it, or choose another one by the option address."
             )
-        if not (is_address(node.address) or is_reachable_name(node.address)):
+        if not is_reachable(node.address):
             raise GaudiError(
                 f"{path}: {node.name} has the address {node.address!r:.80}, which is neither a host name nor an "
                 "address; correct it there."

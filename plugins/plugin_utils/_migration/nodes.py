@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.certificate_names import is_address
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.secret_words import is_secret
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._inventory.nodes import is_host_name, is_reachable_name
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._inventory.nodes import is_host_name, is_reachable
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._migration.answers import (
     KEPT,
     LOOK,
@@ -81,7 +80,7 @@ def nodes_of(inventory: Inventory, addresses: Mapping[str, str]) -> Nodes:
         found, told = _variables(name, inventory.hosts.get(name, {}))
         answers += told
         address = found.pop("ansible_host", addresses.get(called, name))
-        if not (is_address(address) or is_reachable_name(address)):
+        if not is_reachable(address):
             raise ValueError(f"{called} has the address {address!r:.80}, which is neither a host name nor an address")
         hosts[called] = {**({"ansible_host": address} if address != called else {}), **found}
     lost = [(host, name) for host, values in inventory.host_variables.items() for name in values]

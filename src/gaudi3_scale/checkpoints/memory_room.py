@@ -22,6 +22,7 @@ from gaudi3_scale.checkpoints.files import steps_in
 from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.core._node.quantities import short_bytes
 from gaudi3_scale.core._node.regular_file import read_bounded
+from gaudi3_scale.core._storage.units import below, mount_table
 
 IDENTITY = "memory.id"
 """The file in a job's directory of checkpoints with the identity of what it has in memory."""
@@ -77,18 +78,10 @@ def require_own(directory: Path) -> None:
         raise GaudiError(f"{directory} is not a directory of this account alone")
 
 
-def file_system_of(path: Path, proc: Path = Path("/proc")) -> str:
-    """Its type, as the kernel calls it, by the number of its device; empty where that is not told."""
-    try:
-        device = path.stat().st_dev
-        mounts = read_bounded(str(proc / "self" / "mountinfo"), _MOST_BYTES).decode("utf-8", "replace")
-    except OSError:
-        return ""
-    number = f"{os.major(device)}:{os.minor(device)}"
-    for fields in map(str.split, mounts.splitlines()):
-        if len(fields) > 2 and fields[2] == number and "-" in fields[:-1]:
-            return fields[fields.index("-") + 1]
-    return ""
+def file_system_of(path: Path) -> str:
+    """Its type, as the kernel calls it; empty where that is not told."""
+    found = below(str(path.resolve()), mount_table()) if path.exists() else None
+    return found.type if found else ""
 
 
 def held_in(directory: Path) -> int:

@@ -65,38 +65,28 @@ class BucketTokens:
         return BucketTokens, self._arguments
 
 
-def open_bucket(url: str, option: str) -> tuple[BucketTokens, Manifest]:
+def open_bucket(url: str) -> tuple[BucketTokens, Manifest]:
     """The tokens below ``url``, the path of a pair without its endings, and its manifest.
 
-    Raises GaudiError, naming ``option``, where they are not there, are no whole pair, or have no manifest: without one
-    every rank would have to read all tokens first.
+    Raises GaudiError where they are not there, are no whole pair, or have no manifest: without one every rank would
+    have to read all tokens first.
     """
     bucket, prefix = split(url)
     base = prefix.rstrip("/")
-    try:
-        about = _patiently(bucket, base, lambda: _client().head_object(Bucket=bucket, Key=f"{base}.bin"))
-        header = _patiently(bucket, base, lambda: _get(bucket, f"{base}.idx", Range=f"bytes=0-{HEADER_BYTES - 1}"))
-        said = _patiently(bucket, base, lambda: _get(bucket, f"{base}.{NAME}", Range=f"bytes=0-{LARGEST}"))
-    except _AbsentError as error:
-        raise GaudiError(
-            f"{option} {url}: there is no {error}; copy PREFIX.bin, PREFIX.idx and PREFIX.{NAME} of gaudi3_scale data "
-            "prepare there, or gaudi3_scale data check for the last."
-        ) from error
+    about = _patiently(bucket, base, lambda: _client().head_object(Bucket=bucket, Key=f"{base}.bin"))
+    header = _patiently(bucket, base, lambda: _get(bucket, f"{base}.idx", Range=f"bytes=0-{HEADER_BYTES - 1}"))
+    said = _patiently(bucket, base, lambda: _get(bucket, f"{base}.{NAME}", Range=f"bytes=0-{LARGEST}"))
     again = "copy all three files there again"
     try:
         dtype, manifest = dtype_in(header), manifest_in(said)
     except ValueError as error:
-        raise GaudiError(f"{option} {url}.idx, .{NAME}: {error}; {again}.") from error
+        raise GaudiError(f"--data {url}.idx, .{NAME}: {error}; {again}.") from error
     tokens = about["ContentLength"] // np.dtype(dtype).itemsize
     if tokens != manifest.tokens:
         raise GaudiError(
-            f"{option} {url}: there are {tokens} tokens instead of the {manifest.tokens} of its {NAME}; {again}."
+            f"--data {url}: there are {tokens} tokens instead of the {manifest.tokens} of its {NAME}; {again}."
         )
     return BucketTokens(bucket, f"{base}.bin", about["ETag"], dtype, tokens), manifest
-
-
-class _AbsentError(Exception):
-    """The key that is not there."""
 
 
 def _get(bucket: str, key: str, **named: str) -> bytes:
@@ -115,7 +105,11 @@ def _patiently(bucket: str, key: str, read: Callable[[], T]) -> T:
         except ClientError as error:
             status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
             if status == 404:
-                raise _AbsentError(f"s3://{bucket}/{error.response.get('Error', {}).get('Key') or key}") from error
+                absent = error.response.get("Error", {}).get("Key") or key
+                raise GaudiError(
+                    f"--data s3://{bucket}/{key}: there is no s3://{bucket}/{absent}; copy PREFIX.bin, PREFIX.idx and "
+                    f"PREFIX.{NAME} of gaudi3_scale data prepare there, or gaudi3_scale data check for the last."
+                ) from error
             if status == 412:
                 raise GaudiError(
                     f"--data s3://{bucket}/{key}: it was replaced during the training; put the old tokens back and "

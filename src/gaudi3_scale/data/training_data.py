@@ -78,7 +78,7 @@ def _of_pair(prefix: Path, length: int) -> TrainingData:
 
 
 def _of_bucket(url: str, length: int) -> TrainingData:
-    tokens, manifest = open_bucket(url, "--data")
+    tokens, manifest = open_bucket(url)
     return _prepared(TokenWindows(tokens, length), manifest, tokens.dtype)
 
 

@@ -73,8 +73,10 @@ class Node:
         self._control_group = own_control_group(JobPaths(supervision.job).unit)
         self._memory_kills = MemoryKills(self._control_group)
         # With the program's checkpoints to be handed over first, another program becomes torchrun.
-        self._waiting = WaitingAgent(() if supervision.checkpoint_directory else supervision.argv)
-        self._waiting.prepare(self._marked())
+        # The environment of what is started here.
+        self._marked = {**without_own(os.environ), MARK: supervision.status}
+        self._waiting = WaitingAgent(() if supervision.checkpoint_directory else supervision.argv, self._marked)
+        self._waiting.prepare()
 
     def facts(self, now: float, terminated: bool, refused: frozenset[int] = frozenset()) -> Facts:
         """How things stand now. ``refused`` is passed on."""
@@ -85,7 +87,7 @@ class Node:
             if not ranks.alive:
                 self._after_ranks(ranks, now)
             elif not ranks.is_ending and now - ranks.started > NEXT_AFTER_S:
-                self._waiting.prepare(self._marked())
+                self._waiting.prepare()
         self._look_at_cards(now)
         self._read_progress(now)
         failure = self._refused or self._failure
@@ -165,7 +167,7 @@ class Node:
             self._ranks = Ranks(
                 generation.number,
                 argv_of(given, generation),
-                {**self._marked(), FENCE: fence},
+                {**self._marked, FENCE: fence},
                 self._control_group,
                 now,
                 processes=given.processes_per_node,
@@ -177,10 +179,6 @@ class Node:
             self._refused_since = now
             self._refuse(generation, f"{given.argv[0]} cannot be run: {error.strerror}")
         self._generation = generation
-
-    def _marked(self) -> dict[str, str]:
-        """The environment of what is started here."""
-        return {**without_own(os.environ), MARK: self._given.status}
 
     def _refuse(self, generation: Generation, said: str) -> None:
         self._ranks = None

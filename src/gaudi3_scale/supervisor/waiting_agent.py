@@ -26,8 +26,8 @@ class WaitingAgent:
     It stands in the process's own words, so that a list of processes tells which job it is for.
     """
 
-    def __init__(self, argv: Sequence[str]) -> None:
-        self._argv = list(argv)
+    def __init__(self, argv: Sequence[str], environment: Mapping[str, str]) -> None:
+        self._argv, self._environment = list(argv), environment
         self._is_ours = self._argv[:1] == [str(Path(sys.executable).parent / "torchrun")]
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -36,12 +36,12 @@ class WaitingAgent:
         """What is to be left alone while everything else is ended."""
         return {self._process.pid} if self._process else set()
 
-    def prepare(self, environment: Mapping[str, str]) -> None:
+    def prepare(self) -> None:
         """Have one, where there is none. A node that has no process or memory for it does without."""
         if self._process is None and self._is_ours:
             with contextlib.suppress(OSError):
                 self._process = start_agent(
-                    [sys.executable, "-I", "-m", __name__, *self._argv], environment, subprocess.PIPE
+                    [sys.executable, "-I", "-m", __name__, *self._argv], self._environment, subprocess.PIPE
                 )
 
     def take(self, argv: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes] | None:

@@ -19,8 +19,8 @@ pytestmark = pytest.mark.skipif(not Path(TORCHRUN).exists(), reason="torch is no
 
 @pytest.fixture
 def waiting():
-    agent = WaitingAgent([TORCHRUN, "--nnodes", "@NNODES@"])
-    agent.prepare(os.environ)
+    agent = WaitingAgent([TORCHRUN, "--nnodes", "@NNODES@"], os.environ)
+    agent.prepare()
     yield agent
     agent.end()
     assert agent.processes == set()
@@ -57,7 +57,7 @@ def test_without_its_supervisor_it_ends(waiting):
 
 def test_it_is_no_other_pythons_torchrun_nor_a_container():
     for program in ("/opt/other/bin/torchrun", "podman", ""):
-        agent = WaitingAgent([program])
-        agent.prepare(os.environ)
+        agent = WaitingAgent([program], os.environ)
+        agent.prepare()
         assert agent.processes == set()
         assert agent.take([program], os.environ) is None

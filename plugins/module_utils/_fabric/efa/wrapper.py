@@ -10,18 +10,17 @@ Source: HabanaAI/hccl_ofi_wrapper, README and Makefile (LIBFABRIC_ROOT with ``in
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..._errors import GaudiError
-from ..._node.commands import Run, last_line
+from ..._node.commands import Run
 from ..._node.digests import file_digest
 from ..._node.json_file import read_json
 from ..._node.umask import readable_by_all
 from ..._node.urls import is_url
-from ..ofi_wrapper import ARCHIVE, WRAPPER, wrapper_file
+from ..ofi_wrapper import ARCHIVE, WRAPPER, put_wrapper, tell_loader, wrapper_file
 from ..source_build import BuildSteps, unpacked_source
 from .stack import PREFIX, libfabric_of
 from .wrapper_plan import VERSION_OPTION, WrapperOptions
@@ -84,7 +83,9 @@ def build_wrapper(wishes: WrapperOptions, words: str, timeout: float, run: Run, 
             steps.install(wishes.build_packages)
             steps.run(source, ["make", f"LIBFABRIC_ROOT={root}"])
             built = _examined(source / WRAPPER, run, steps.log)
-            _put(built, place.target, run)
+            built.chmod(0o755)
+            put_wrapper(built, place.target)
+            tell_loader(run)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     kept = {"built": words, "sha256": file_digest(place.target, "sha256")}
@@ -113,15 +114,3 @@ def _examined(built: Path, run: Run, log: str) -> Path:
             f"{ARCHIVE} (its output is in {log} on this node)."
         )
     return built
-
-
-def _put(built: Path, target: Path, run: Run) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    fresh = target.with_name(f".{WRAPPER}")
-    shutil.copyfile(built, fresh)
-    fresh.chmod(0o755)
-    fresh.replace(target)
-    os.sync()
-    done = run(["ldconfig"])
-    if done.rc != 0:
-        raise GaudiError(f"ldconfig failed: {last_line(done.stderr)!r:.200}; repair it, and run again.")
