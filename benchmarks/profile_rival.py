@@ -73,6 +73,8 @@ def _rank() -> None:
     torch.set_num_threads(1)
     torch.distributed.init_process_group("gloo")
     loop(torch.distributed.get_rank(), Faults(**json.loads(os.environ[FAULTS])), Unobserved(), traceml_ai.trace_step)
+    # The exchange of another rank may be under way.
+    torch.distributed.barrier()
     torch.distributed.destroy_process_group()
 
 

@@ -16,6 +16,7 @@ import itertools
 import json
 import os
 import random
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,7 +83,11 @@ def run_once(causes: Sequence[str], choice: random.Random, traceml: Path | None 
         from benchmarks.profile_rival import rival_words
 
         with tempfile.TemporaryDirectory() as directory:
-            rival = rival_words(faults, traceml, Path(directory))
+            try:
+                rival = rival_words(faults, traceml, Path(directory))
+            except RuntimeError as error:
+                # Its run is left out of its column.
+                print(error, file=sys.stderr)
     return Outcome(injected, {cause.word: cause.share for cause in verdict.causes}, named, rival)
 
 

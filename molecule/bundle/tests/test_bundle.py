@@ -9,38 +9,25 @@ from __future__ import annotations
 
 import shlex
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 from testinfra.host import Host
 
 from tests.long_rows import named_rows
-from tests.sandbox_nodes import hosts, run
+from tests.sandbox_nodes import hosts
+
+from .bundle import BUNDLE, PORT, Play, fingerprint, play, site
 
 SEE = " See docs/bundle.md in https://github.com/gaudi3-scale/gaudi3.scale."
-BUNDLE = "/srv/molecule_bundle"
-PORT = 8090
 VERSION = "1.24.1-482"
 PACKAGES = "dpkg-query -W -f '${Package} ${Version} ${Status}\\n'"
 # A package of the vendor's, and one of the distribution's that it depends on.
 VENDOR = f"debian/bookworm/pool/main/h/habanalabs-dkms_{VERSION}_all.deb"
 pytestmark = pytest.mark.usefixtures("built")
 LAYERS = ("driver", "containers", "venv")
-
-
-@dataclass(frozen=True)
-class Play:
-    """How a run ended. ``said`` is what the first failing task said, ``items`` the results of a loop by its item."""
-
-    ok: bool
-    said: str
-    changed: int
-    items: Mapping[str, dict[str, Any]]
-    output: str
 
 
 @pytest.fixture(scope="module")
@@ -68,24 +55,6 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("runner")
 
 
-def play(scratch: Path, *playbooks: str, **variables: object) -> Play:
-    """Run playbooks of the collection, one after the other."""
-    result = run(
-        scratch,
-        [{"import_playbook": f"gaudi3.scale.{name}"} for name in playbooks],
-        **{"gaudi_bundle_host": "node2", "gaudi_bundle_path": BUNDLE, "gaudi_bundle_port": PORT, **variables},
-    )
-    failed = [event["event_data"]["res"] for event in result.events if event["event"] == "runner_on_failed"]
-    items = [event["event_data"]["res"] for event in result.events if event["event"] == "runner_item_on_ok"]
-    return Play(
-        result.rc == 0,
-        str(failed[0].get("msg", "")) if failed else "",
-        sum(result.stats.get("changed", {}).values()),
-        {str(item["item"]): item for item in items if isinstance(item.get("item"), str)},
-        result.stdout.read()[-6000:],
-    )
-
-
 def fetched(build: Play) -> dict[str, int]:
     """How many files each part fetched, those that fetched any; ``files`` has the checkout, which somebody may edit."""
     return {part: item["new_files"] for part, item in build.items.items() if item.get("new_files") and part != "files"}
@@ -111,23 +80,6 @@ def dkms(host: Host) -> str:
     """The distribution's dkms below the bundle."""
     path: str = host.check_output(f"cd {BUNDLE} && ls gaudi3_scale/distribution/pool/bookworm/dkms_*.deb")
     return path
-
-
-def fingerprint(host: Host) -> str:
-    """The key's that signs the bundle, as a person reads it off there."""
-    shown: str = host.check_output(f"gpg --show-keys --with-colons {BUNDLE}/gaudi3_scale/key.asc | grep ^fpr")
-    return shown.split(":")[9]
-
-
-def site(connected: Host, **more: object) -> dict[str, object]:
-    """What a site sets for its nodes to install from the bundle; the sandbox names an index, a site need not."""
-    address = {
-        "gaudi_packages_url": f"http://node2:{PORT}",
-        "gaudi_plain_http_hosts": ["node2"],
-        "gaudi_bundle_fingerprint": fingerprint(connected),
-        "gaudi_venv_index_url": "",
-    }
-    return {**address, "gaudi_hosts": "node1", **more}
 
 
 def written(host: Host) -> str:

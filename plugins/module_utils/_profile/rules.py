@@ -21,7 +21,8 @@ class Rule:
 
 
 # TraceML warns from a tenth of a step on, too. Host time is what is left between the operations: of small models Python
-# needs a fifth without a fault, and so do moves of memory for gradients and optimizer.
+# needs a fifth without a fault, and so do moves of memory for gradients and optimizer. Ranks that share a host's cores
+# differ by a tenth without a fault, step after step (python -m benchmarks.profile_verdicts).
 RULES = {
     DATA: Rule(
         0.10,
@@ -51,12 +52,12 @@ RULES = {
         "open the trace and look for the copies named; if memory is full, gaudi3_scale estimate and --checkpointing",
     ),
     SLOW_RANK: Rule(
-        0.10,
+        0.15,
         "a slow rank: all others wait for it",
         "ansible-playbook gaudi3.scale.verify --limit {node}; with --profile-ranks {rank} its trace shows what it does",
     ),
     SLOW_NODE: Rule(
-        0.10,
+        0.15,
         "a slow node: all of its ranks are slow, and the others wait for them",
         "ansible-playbook gaudi3.scale.qualify_nodes --limit {node}; then gaudi3.scale.find_bad_nodes",
     ),
