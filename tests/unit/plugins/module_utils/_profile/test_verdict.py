@@ -83,6 +83,11 @@ def test_ranks_that_differ_evenly_are_of_a_busy_host_and_none_is_slow():
     assert set(said(ranks(4, more={**uneven, 3: {"forward": 0.020}}))) == {"slow rank"}
 
 
+@pytest.mark.parametrize(("seconds", "word"), [(0.012, "compute"), (0.030, "slow rank")])
+def test_a_tenth_of_a_step_alone_is_no_slow_rank(seconds, word):
+    assert set(said(ranks(4, more={1: {"forward": seconds}}))) == {word}
+
+
 def test_a_rank_that_waits_for_a_processor_is_not_slow_but_told_of():
     more = {2: {"forward": 0.05}}
     assert set(said(ranks(4, more=more, queued={2: 0.05}))) == {"compute"}
