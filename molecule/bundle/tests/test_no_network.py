@@ -1,6 +1,6 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""From a bundle to a job, an answer and a qualification, on two bare nodes without a route and without DNS.
+"""From a bundle to a job, a qualification and an answer, on two bare nodes without a route and without DNS.
 
 node2 has the bundle: it is cut off, too, once that is built.
 """
@@ -99,15 +99,16 @@ def test_a_training_over_both_nodes_ends(run: Callable[..., Played]) -> None:
     assert done.status == "successful", done.screen[-6000:]
 
 
-def test_what_it_has_trained_answers(run: Callable[..., Played]) -> None:
-    done = run("serve_model", gaudi_training_name=JOB, gaudi_model_registry=REGISTRY, gaudi_serving_host="node1")
-    assert done.status == "successful", done.screen[-6000:]
-    assert f"{JOB} answers on node1, port 8000: " in done.screen
-
-
 def test_the_nodes_qualify(run: Callable[..., Played], directory: Path) -> None:
     """Each stage is played; of ranks that share two cores one may be late, which is not what this is about."""
     done = run("qualify_nodes", gaudi_qualify_training_steps=5, gaudi_qualify_tolerance=0.99)
     assert done.status == "successful", done.screen[-6000:]
     report = json.loads((directory / "qualify_nodes.json").read_text())
     assert {node["state"] for node in report["data"]["nodes"].values()} == {"healthy"}, report["notes"]
+
+
+def test_what_it_has_trained_answers(run: Callable[..., Played]) -> None:
+    # Last: what is served holds its card.
+    done = run("serve_model", gaudi_training_name=JOB, gaudi_model_registry=REGISTRY, gaudi_serving_host="node1")
+    assert done.status == "successful", done.screen[-6000:]
+    assert f"{JOB} answers on node1, port 8000: " in done.screen
