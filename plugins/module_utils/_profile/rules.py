@@ -76,7 +76,7 @@ RULES = {
 FEWEST_STEPS = 5
 FEWEST_RANKS = 0.8
 # A rank is slow in itself where it is behind in this part of the steps.
-STEADY = 0.75
+STEADY = 0.9
 # And where no rank without a fault comes within this part of what is notable.
 APART = 0.5
 # Seconds that tracing takes for an event, generously.
