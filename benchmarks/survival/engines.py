@@ -191,12 +191,13 @@ def _torchft_variables(setting: Setting) -> dict[str, str]:
 
 
 def _start_lighthouse(setting: Setting) -> None:
-    main = "from torchft._torchft import lighthouse_main; lighthouse_main()"
+    # It reads the words of its process, after the name of a script.
+    script = str(setting.torchft / "bin" / "torchft_lighthouse")
     # With half a minute for those that are yet to come, a job begins with all of them.
     options = ("--bind", f"{setting.hub.address}:{LIGHTHOUSE_PORT}", "--min_replicas", str(len(setting.nodes) - 1))
     timed = ("--join_timeout_ms", "1000", "--quorum_tick_ms", "100", "--heartbeat_timeout_ms", "5000")
     with (setting.directory / "lighthouse.log").open("ab") as log:
-        argv = (setting.python, "-c", main, *options, *timed)
+        argv = (setting.python, script, *options, *timed)
         setting.hub.start(argv, log, {**os.environ, "PYTHONPATH": str(setting.torchft)})
     time.sleep(2)
 
