@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import sys
 import time
 from datetime import timedelta
@@ -16,6 +17,19 @@ from pathlib import Path
 
 import torch
 import torchft  # type: ignore[import-not-found]
+from torchft.checkpointing.http_transport import HTTPTransport  # type: ignore[import-not-found]
+
+
+class OfNode(HTTPTransport):  # type: ignore[misc]
+    """Its state is at the address of its node: all of them are namespaces of a host with one name."""
+
+    def __init__(self, address: str, timeout: timedelta) -> None:
+        self._node = address
+        super().__init__(timeout, num_chunks=0)
+
+    def address(self) -> str:
+        """As the others ask for it."""
+        return str(super().address()).replace(socket.gethostname(), self._node, 1)
 
 
 def main() -> None:
@@ -31,6 +45,7 @@ def main() -> None:
         quorum_timeout=timedelta(seconds=60),
         replica_id=directory.name,
         hostname=directory.name,
+        checkpoint_transport=OfNode(directory.name, timeout),
     )
     with (directory / "steps.jsonl").open("a", buffering=1) as steps:
         while True:
