@@ -52,12 +52,18 @@ def fingerprint(host: Host) -> str:
     return shown.split(":")[9]
 
 
-def site(connected: Host, **more: object) -> dict[str, object]:
-    """What a site sets for its nodes to install from the bundle; the sandbox names an index, a site need not."""
-    address = {
-        "gaudi_packages_url": f"http://node2:{PORT}",
-        "gaudi_plain_http_hosts": ["node2"],
+def served_from(connected: Host, address: str) -> dict[str, object]:
+    """What a site sets to install from the bundle at that address; the sandbox names an index, a site need not."""
+    return {
+        "gaudi_packages_url": f"http://{address}:{PORT}",
+        "gaudi_plain_http_hosts": [address],
         "gaudi_bundle_fingerprint": fingerprint(connected),
         "gaudi_venv_index_url": "",
     }
-    return {**address, "gaudi_hosts": "node1", **more}
+
+
+def cut_off(host: Host) -> None:
+    """From the package repository, from the distribution's mirrors, and from any other place that is not a node."""
+    repository = host.check_output("getent hosts packages.sandbox.internal").split()[0]
+    host.check_output(f"ip route del default; ip route replace unreachable {repository}")
+    assert host.run(f"python3 -c 'import socket; socket.create_connection((\"{repository}\", 80), 3)'").rc != 0

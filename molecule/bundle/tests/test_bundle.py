@@ -19,7 +19,7 @@ from testinfra.host import Host
 from tests.long_rows import named_rows
 from tests.sandbox_nodes import hosts
 
-from .bundle import BUNDLE, PORT, Play, fingerprint, play, site
+from .bundle import BUNDLE, PORT, Play, cut_off, fingerprint, play, served_from
 
 SEE = " See docs/bundle.md in https://github.com/gaudi3-scale/gaudi3.scale."
 VERSION = "1.24.1-482"
@@ -44,9 +44,7 @@ def connected(nodes: dict[str, Host]) -> Host:
 def node(nodes: dict[str, Host]) -> Host:
     """node1, without a way to the package repository, to the distribution's mirrors, or to any other place outside."""
     host = nodes["node1"]
-    repository = host.check_output("getent hosts packages.sandbox.internal").split()[0]
-    host.check_output(f"ip route del default; ip route replace unreachable {repository}")
-    assert host.run(f"python3 -c 'import socket; socket.create_connection((\"{repository}\", 80), 3)'").rc != 0
+    cut_off(host)
     return host
 
 
@@ -80,6 +78,11 @@ def dkms(host: Host) -> str:
     """The distribution's dkms below the bundle."""
     path: str = host.check_output(f"cd {BUNDLE} && ls gaudi3_scale/distribution/pool/bookworm/dkms_*.deb")
     return path
+
+
+def site(connected: Host, **more: object) -> dict[str, object]:
+    """What a site sets for node1."""
+    return {**served_from(connected, "node2"), "gaudi_hosts": "node1", **more}
 
 
 def written(host: Host) -> str:

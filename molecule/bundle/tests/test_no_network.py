@@ -18,7 +18,7 @@ from testinfra.host import Host
 from tests.sandbox_nodes import Played, hosts, sandbox
 from tests.small_trainings import play_in
 
-from .bundle import BUNDLE, PORT, fingerprint, play
+from .bundle import BUNDLE, cut_off, play, served_from
 
 pytestmark = pytest.mark.long
 JOB = "offline"
@@ -42,6 +42,7 @@ def nodes(directory: Path) -> dict[str, Host]:
     assert built.ok, built.output
     for host in found.values():
         cut_off(host)
+        forget_names(host)
     return found
 
 
@@ -50,25 +51,19 @@ def kernel(host: Host) -> str:
     return name
 
 
-def cut_off(host: Host) -> None:
-    """From the package repository, the distribution's mirrors, and whatever else is not a node; nothing has a name."""
-    repository = host.check_output("getent hosts packages.sandbox.internal").split()[0]
-    host.check_output(f"ip route del default; ip route replace unreachable {repository}; : > /etc/resolv.conf")
-    assert host.run(f"python3 -c 'import socket; socket.create_connection((\"{repository}\", 80), 3)'").rc != 0
-    assert host.run("getent ahosts deb.debian.org").rc != 0
+def forget_names(host: Host) -> None:
+    """Nothing outside has a name any more: neither does what the node's own package sources name."""
+    mirrors = "grep -rhoE '^(URIs:|deb) .*' /etc/apt/sources.list* | grep -oE '//[^/]+' | tr -d / | sort -u"
+    (mirror, *_others) = host.check_output(mirrors).split()
+    host.check_output(": > /etc/resolv.conf")
+    assert host.run(f"getent ahosts {mirror}").rc != 0
 
 
 @pytest.fixture(scope="module")
 def run(directory: Path, nodes: dict[str, Host]) -> Callable[..., Played]:
     """A playbook of the collection, with what such a site sets."""
     server = nodes["node2"].check_output("hostname -I").split()[0]
-    site: dict[str, Any] = {
-        "gaudi_packages_url": f"http://{server}:{PORT}",
-        "gaudi_plain_http_hosts": [server],
-        "gaudi_bundle_fingerprint": fingerprint(nodes["node2"]),
-        "gaudi_venv_index_url": "",
-        **EXTRAS,
-    }
+    site: dict[str, Any] = {**served_from(nodes["node2"], server), **EXTRAS}
     return lambda playbook, **more: play_in(directory, playbook, **site, **more)
 
 
