@@ -53,17 +53,19 @@ format: setup-test ## Format the Python files
 changelog: setup-test ## Write CHANGELOG.md from changelogs/fragments
 	@antsibull-changelog release --update-existing --refresh --reload-plugins
 
-readmes: setup-test ## Write the roles' README.md, the catalog, the patterns, the dashboards, the life cycles and the table of units from what they are made of
+readmes: setup-test ## Write the roles' README.md and all pages and tables that are made from data
 	@PYTHONPATH=.collections .venv/bin/python -m scripts.role_readmes
 	@PYTHONPATH=.collections .venv/bin/python -m scripts.unit_exposure
 	@.venv/bin/python -m scripts.dashboards
 	@PYTHONPATH=.collections .venv/bin/python -m scripts.patterns
 	@PYTHONPATH=.collections .venv/bin/python -m scripts.catalog
 	@PYTHONPATH=.collections .venv/bin/python -m scripts.life_cycles
+	@PYTHONPATH=.collections .venv/bin/python -m scripts.fine_tune_switches
+	@PYTHONPATH=.collections .venv/bin/python -m scripts.tried
 
-pins: setup-test ## Exact versions and hashes of what pip takes for the node library, anew from src/requirements
+pins: setup-test ## Exact versions and hashes of what pip takes for the node library, anew from src/requirements, and what that changes
 	@.venv/bin/python -m pip install -qq --disable-pip-version-check --requirement requirements/pins.txt
-	@.venv/bin/python scripts/pin_requirements.py
+	@.venv/bin/python -m scripts.pin_requirements
 
 audit-pins: setup-test ## Hold those versions against known holes; RENEW=1 asks pip-audit for them first
 	@$(if $(RENEW),.venv/bin/python -m pip install -qq --disable-pip-version-check --requirement requirements/pins.txt)

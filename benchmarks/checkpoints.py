@@ -52,7 +52,7 @@ class Training:
         self._batch = torch.randn(32, width, device=device)
         writer = WholeCheckpointWriter(place.directory, 1, Retention(1), lambda: None)
         self._saver = BackgroundSaver(place, writer)
-        self._agreement = Agreement(place.everyone, questions=2)
+        self._agreement = Agreement(place.everyone, questions=3)
         self._number = 0
         self.bytes = 0
         self._waited = 0.0
@@ -84,7 +84,7 @@ class Training:
         for _ in range(steps):
             self.step()
             began = time.perf_counter()
-            self._agreement.after_step(0, 0)
+            self._agreement.after_step(0, 0, 0)
             spent.append(time.perf_counter() - began)
         self._agreement.last()
         return spent

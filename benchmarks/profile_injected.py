@@ -12,85 +12,29 @@ import multiprocessing
 import os
 import queue
 import socket
-import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable, Iterator, Mapping
+from typing import Any
 
 import torch
-import torch._dynamo
 import torch.distributed
-from torch.nn.parallel import DistributedDataParallel
 
+from benchmarks.profile_faults import BEFORE, CLOCKED, LINK, NODES, RANKS, Faults
+from benchmarks.profile_loop import loop
 from gaudi3_scale.profiler.profiler import GaudiProfiler
 
-RANKS, NODES, SLOW_RANK, SLOW_NODE = 4, ("n0", "n1"), 1, "n1"
-# What a sound network takes for an exchange, and for what the links are timed with between two nodes.
-NETWORK, LINK = 0.002, 0.010
-LINK_FACTOR = 3.5
-BEFORE, CLOCKED = 5, 20
+
+@dataclass(frozen=True)
+class Trained:
+    """Seconds a step, and the part of it that each cause took, as injected."""
+
+    seconds: float
+    causes: dict[str, float]
 
 
-@dataclass
-class Faults:
-    """Seconds a step of each cause; where ``rank`` sleeps is a part of the step."""
-
-    seconds: Mapping[str, float]
-    rank_sleeps_in: str = "backward"
-    spent: dict[str, float] = field(default_factory=dict)
-
-    def clocked(self, cause: str, body: Callable[[], object]) -> None:
-        begun = time.perf_counter()
-        body()
-        self.spent[cause] = self.spent.get(cause, 0.0) + time.perf_counter() - begun
-
-    def sleep(self, cause: str) -> None:
-        self.clocked(cause, lambda: time.sleep(self.seconds[cause]))
-
-    def of_rank(self, rank: int) -> list[str]:
-        found = ["slow rank"] if rank == SLOW_RANK else []
-        found += ["slow node"] if NODES[rank * len(NODES) // RANKS] == SLOW_NODE else []
-        return [cause for cause in found if cause in self.seconds]
-
-    @property
-    def exchange(self) -> float:
-        """With a slow link all of it is slower."""
-        sound = self.seconds.get("communication", NETWORK)
-        return sound * self.link_factor
-
-    @property
-    def link_factor(self) -> float:
-        return self.seconds.get("slow link", 1.0)
-
-
-class _Sleeps(torch.autograd.Function):
-    """In the backward pass."""
-
-    @staticmethod
-    def forward(context: Any, tensor: torch.Tensor, body: Callable[[], None]) -> torch.Tensor:
-        context.body = body
-        return tensor * 1
-
-    @staticmethod
-    def backward(context: Any, *gradients: Any) -> Any:
-        context.body()
-        return gradients[0], None
-
-
-class _Batches(torch.utils.data.IterableDataset[torch.Tensor]):
-    def __init__(self, faults: Faults) -> None:
-        self._faults = faults
-
-    def __iter__(self) -> Iterator[torch.Tensor]:
-        while True:
-            if "data" in self._faults.seconds:
-                self._faults.sleep("data")
-            yield torch.ones(2048, 256)
-
-
-def train(faults: Faults, directory: Path) -> dict[str, float]:
-    """The records lie in ``directory``. Returns the part of a step that each cause took, as injected."""
+def train(faults: Faults, directory: Path) -> Trained:
+    """The records lie in ``directory``."""
     context = multiprocessing.get_context("fork")
     answers = context.Queue()
     port = _free_port()
@@ -107,7 +51,7 @@ def train(faults: Faults, directory: Path) -> dict[str, float]:
         causes["communication"] = faults.seconds["communication"] / seconds
     if "slow link" in causes:
         causes["slow link"] = faults.exchange * (1 - 1 / faults.link_factor) / seconds
-    return causes
+    return Trained(seconds, causes)
 
 
 def _answers(answers: Any, ranks: list[Any]) -> list[dict[str, float]]:
@@ -140,88 +84,13 @@ def _rank(rank: int, port: int, faults: Faults, directory: Path, answers: Any) -
         links=True,
         device=torch.device("cpu"),
     )
-    seconds = _loop(rank, faults, profiler)
+    seconds = loop(rank, faults, profiler)
     torch.distributed.barrier()
     answers.put({"seconds": seconds, **{cause: spent / CLOCKED for cause, spent in faults.spent.items()}})
     answers.close()
     answers.join_thread()
     torch.distributed.destroy_process_group()
     os._exit(0)
-
-
-def _loop(rank: int, faults: Faults, profiler: GaudiProfiler) -> float:
-    """Seconds a clocked step."""
-    layers = [layer for _number in range(4) for layer in (torch.nn.Linear(256, 256), torch.nn.GELU())]
-    model = DistributedDataParallel(torch.nn.Sequential(*layers))
-    model.register_comm_hook(faults.exchange, _exchange)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    # It would otherwise stop after eight, and run the rest as it is.
-    torch._dynamo.config.recompile_limit = torch._dynamo.config.accumulated_recompile_limit = 10_000
-    compiled = torch.compile(lambda tensor: tensor * 2, backend=_backend(faults), dynamic=False)
-    large = torch.ones(1 << 22)
-    begun = ended = 0.0
-    with profiler:
-        for number, batch in enumerate(torch.utils.data.DataLoader(_Batches(faults), batch_size=None)):
-            if number == BEFORE:
-                begun = time.perf_counter()
-                faults.spent.clear()
-            if number == BEFORE + CLOCKED:
-                ended = time.perf_counter()
-                told = dict(faults.spent)
-            _step(rank, faults, model(batch), number, compiled, large)
-            optimizer.step()
-            profiler.step()
-            if profiler.done:
-                break
-    faults.spent = told
-    return (ended - begun) / CLOCKED
-
-
-def _step(rank: int, faults: Faults, output: torch.Tensor, number: int, compiled: Any, large: torch.Tensor) -> None:
-    mine = faults.of_rank(rank)
-    if "host" in faults.seconds:
-        faults.sleep("host")
-    if "compile" in faults.seconds:
-        faults.clocked("compile", lambda: compiled(torch.ones(number + 2)))
-    if "memory" in faults.seconds:
-        faults.clocked("memory", lambda: _move(large, faults.seconds["memory"]))
-
-    def sleep() -> None:
-        for cause in mine:
-            faults.sleep(cause)
-
-    if faults.rank_sleeps_in == "forward":
-        sleep()
-        output.sum().backward()
-    else:
-        _Sleeps.apply(output, sleep).sum().backward()  # type: ignore[no-untyped-call]
-
-
-def _move(large: torch.Tensor, seconds: float) -> None:
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        large.clone()
-
-
-def _exchange(delay: float, bucket: Any) -> torch.futures.Future[torch.Tensor]:
-    buffer = bucket.buffer().div_(RANKS)
-    work = torch.distributed.all_reduce(buffer, async_op=True)
-    future: torch.futures.Future[torch.Tensor] = torch.futures.Future()
-
-    def arrive() -> None:
-        work.wait()
-        time.sleep(delay)
-        future.set_result(buffer)
-
-    threading.Thread(target=arrive, daemon=True).start()
-    return future
-
-
-# DDP compares them with its own, and they are texts here.
-_exchange.__annotations__ = {
-    "bucket": torch.distributed.GradBucket,
-    "return": torch.futures.Future[torch.Tensor],
-}
 
 
 def _throttle_links(rank: int, faults: Faults) -> None:
@@ -241,14 +110,6 @@ def _throttle_links(rank: int, faults: Faults) -> None:
             time.sleep(seconds)
 
     torch.distributed.irecv = lambda *given, **named: Throttled(receive(*given, **named))  # type: ignore[assignment]
-
-
-def _backend(faults: Faults) -> Callable[..., Any]:
-    def compile_slowly(graph: Any, _inputs: Any) -> Any:
-        time.sleep(faults.seconds.get("compile", 0.0))
-        return graph.forward
-
-    return compile_slowly
 
 
 def _free_port() -> int:

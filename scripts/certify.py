@@ -4,7 +4,8 @@
 
 Galaxy's importer, the changelog, documentation, licenses and a signed release by the gates that check them, and under
 each ansible-core for which a Python is here (scripts/ansible_cores.py says where it is looked for) ``ansible-test
-sanity``, the contracts and the tests of plugins. ``python -m scripts.certify 2.17 2.21`` plays these two cores alone.
+sanity``, the contracts and the tests of plugins. ``python -m scripts.certify 2.17 2.21`` plays these two cores alone,
+and with paths of tests behind them these tests alone. What was tried under which core is kept (tried.py).
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 
 from .ansible_cores import CORES, CoreError, environment, found_pythons
+from .tried import RECORD, Tried, record, versions_of
 
 ROOT = Path(__file__).resolve().parents[1]
 PLACE = ROOT / "build" / "certify"
@@ -46,11 +49,14 @@ class Row:
     why: str = ""
 
 
-def main(cores: Sequence[str]) -> int:
-    shutil.rmtree(PLACE, ignore_errors=True)
-    PLACE.mkdir(parents=True)
+def main(words: Sequence[str]) -> int:
+    cores = [word for word in words if word[0].isdigit()]
+    tests = [word for word in words if word not in cores]
+    if not words:
+        shutil.rmtree(PLACE, ignore_errors=True)
+    PLACE.mkdir(parents=True, exist_ok=True)
     rows = []
-    for row in under_each_core(cores) if cores else certified():
+    for row in under_each_core(cores or [*CORES], tests) if words else certified():
         rows.append(row)
         sys.stdout.write(f"{row.what:36} {row.state:9} {row.why}\n")
         sys.stdout.flush()
@@ -62,8 +68,7 @@ def main(cores: Sequence[str]) -> int:
 
 
 def certified() -> Iterator[Row]:
-    version = re.search(r"^version: (.+)$", (ROOT / "galaxy.yml").read_text(encoding="utf-8"), re.MULTILINE)
-    given = version[1] if version else ""
+    given = collection_version()
     yield Row(f"version {given}", HELD if given >= "1" else FAILED, "1.0.0 or newer, for Automation Hub")
     for gate in GATES:
         log = PLACE / f"{gate}.log"
@@ -72,7 +77,12 @@ def certified() -> Iterator[Row]:
     yield from under_each_core([*CORES])
 
 
-def under_each_core(cores: Sequence[str]) -> Iterator[Row]:
+def collection_version() -> str:
+    version = re.search(r"^version: (.+)$", (ROOT / "galaxy.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    return version[1] if version else ""
+
+
+def under_each_core(cores: Sequence[str], tests: Sequence[str] = ()) -> Iterator[Row]:
     pythons = found_pythons()
     for core in cores:
         try:
@@ -80,18 +90,31 @@ def under_each_core(cores: Sequence[str]) -> Iterator[Row]:
         except CoreError as error:
             yield Row(f"ansible-core {core}", LEFT_OUT, str(error))
             continue
-        own = str(programs / "python")
-        path = {"PATH": f"{programs}:{os.environ['PATH']}"}
-        for what, command in (
-            ("ansible-test sanity", [own, "-m", "tests.gates.sanity"]),
-            ("contracts, plugins", [own, "-m", "pytest", "-q", "-p", "no:cacheprovider", *WITHOUT_NODES]),
-        ):
-            log = PLACE / f"{what.partition(',')[0].replace(' ', '-')}-{core}.log"
-            yield Row(f"{what}, core {core}", *judged(logged(command, log, path), log))
+        own = programs / "python"
+        exact, python = versions_of(own)
+        for what, command in tried_under(str(own), tests):
+            log = PLACE / f"{re.sub('[^a-z]+', '-', what.partition(',')[0])[:40]}-{core}.log"
+            path = {"PATH": f"{programs}:{os.environ['PATH']}"}
+            state, why = judged(logged(command, log, path), log)
+            record([Tried(exact, python, what, state, today(), collection_version())], RECORD)
+            yield Row(f"{what}, core {core}", state, why)
+
+
+def tried_under(python: str, tests: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """What is tried under one core, by its name: all of it, or the given tests."""
+    play = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    if tests:
+        return [(" ".join(tests), [*play, *tests])]
+    sanity = [python, "-m", "tests.gates.sanity"]
+    return [("ansible-test sanity", sanity), ("contracts, plugins", [*play, *WITHOUT_NODES])]
+
+
+def today() -> str:
+    return datetime.now(timezone.utc).date().isoformat()
 
 
 def logged(command: Sequence[str], log: Path, environment: Mapping[str, str]) -> int:
-    with log.open("a") as screen:
+    with log.open("w") as screen:
         given = {**os.environ, **environment}
         return subprocess.run(command, cwd=ROOT, env=given, stdout=screen, stderr=screen, check=False).returncode
 

@@ -5,7 +5,8 @@
 
 `make pins` runs it. uv resolves src/requirements/*.txt for all Pythons of the supported systems at once, so that every
 node has the same versions, and its lock file tells the hashes of the files that the package index has. torch and what
-only its public builds need are left out: torch comes with the vendor's bundle.
+only its public builds need are left out: torch comes with the vendor's bundle. What differs from the table before is
+printed (pin_differences.py).
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from typing import Any
 
 import tomllib
 from packaging.markers import Marker
+
+from .pin_differences import explain
 
 ROOT = Path(__file__).resolve().parents[1]
 REQUIREMENTS = ROOT / "src" / "requirements"
@@ -57,8 +60,10 @@ def main() -> None:
             resolve(part, REQUIREMENTS / f"{root}.txt", "--constraint", pinned)
             needs[root] = {package["name"] for package in tomllib.loads(part.read_text())["packages"]}
     rows = [row(about, needs) for name, about in sorted(locked.items()) if not NOT_OURS.fullmatch(name)]
+    before = TARGET.read_text()
     TARGET.write_text(HEAD.format(pythons=", ".join(PYTHONS)) + "".join(filter(None, rows)) + ")\n")
     subprocess.run([sys.executable, "-m", "ruff", "format", "--quiet", TARGET], check=True)
+    explain(before, TARGET.read_text())
 
 
 def resolve(target: Path, *words: str | Path) -> None:

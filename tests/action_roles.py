@@ -16,6 +16,7 @@ ACTION_ROLES = {
     "gaudi_firmware",
     "gaudi_image",
     "gaudi_kubernetes",
+    "gaudi_migration",
     "gaudi_model",
     "gaudi_monitoring",
     "gaudi_power",

@@ -44,7 +44,9 @@ def running(
     shutil.copy(ROOT / "extensions" / "eda" / "rulebooks" / f"{name}.yml", project)
     # It copies its inventory, and a program would be no program any more.
     inventory = directory / "nodes.json"
-    inventory.write_text(json.dumps({"gaudi": {"hosts": nodes}}))
+    # Nor are marks of such nodes for the home of who runs this.
+    site = {"gaudi_quarantine_marks": str(directory / "quarantine.json")}
+    inventory.write_text(json.dumps({"gaudi": {"hosts": nodes, "vars": site}}))
     with (directory / "rulebook.log").open("w") as log:
         rulebook = subprocess.Popen(
             [

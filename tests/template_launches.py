@@ -37,6 +37,7 @@ PLAUSIBLE: Mapping[str, Any] = {
     "gaudi_image_code": "/srv/checkout/llm",
     "gaudi_image_host": "builder",
     "gaudi_image_name": "llm",
+    "gaudi_migration_sources": "/opt/omnia/input",
     "gaudi_model_alias": "candidate",
     "gaudi_model_expected": f"{0:064x}",
     "gaudi_model_fingerprint": f"{0:064x}",

@@ -64,9 +64,13 @@ def options() -> argparse.ArgumentParser:
     found.add_argument("--limit", type=float, default=60, help="seconds for which a job is watched after the fault")
     found.add_argument("--pause", type=float, default=0.1, help="seconds a step")
     found.add_argument("--timeout", type=float, default=20, help="of the program's process group, in seconds")
+    found.add_argument(
+        "--before", type=float, default=70, help="seconds that a job runs before the fault (default: %(default)s)"
+    )
     found.add_argument("--python", default=sys.executable, help="of a venv with PyTorch and the node library")
     found.add_argument("--ft-version", default="0.7.0", help="of nvidia-resiliency-ext")
     found.add_argument("--ft-venv", type=Path, default=FT_VENV, help="where it is, or gets installed")
+    found.add_argument("--torchft", type=Path, default=Path("torchft"), help="where pip --target has put it")
     found.add_argument("--keep", type=Path, help="copy what the nodes wrote to a folder a job below this one")
     found.add_argument("--json", type=Path, help="also write all figures here")
     return found
@@ -93,11 +97,19 @@ def check(arguments: argparse.Namespace) -> None:
 def measure(arguments: argparse.Namespace) -> Mapping[str, object]:
     """All figures, with a table on the screen."""
     refused = {
-        engine: refusal(engine, arguments.python, arguments.ft_venv, arguments.ft_version)
+        engine: refusal(engine, arguments.python, arguments.ft_venv, arguments.ft_version, arguments.torchft)
         for engine in arguments.engine
     }
     setting = Setting(
-        (), NO_NODE, Path(), arguments.pause, arguments.timeout, arguments.python, ft_python(arguments.ft_venv)
+        (),
+        NO_NODE,
+        Path(),
+        arguments.pause,
+        arguments.timeout,
+        arguments.python,
+        ft_python(arguments.ft_venv),
+        arguments.before,
+        arguments.torchft.resolve(),
     )
     outcomes: dict[tuple[str, str], list[Outcome]] = {}
     # Ctrl-C ends a run of an hour with what it has found so far.

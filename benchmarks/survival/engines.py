@@ -26,6 +26,7 @@ HERE = Path(__file__).parent
 JOB = "survival"
 PORT = 29500
 ETCD_PORT = 2379
+LIGHTHOUSE_PORT = 29510
 # Of lost_after: for how long a supervisor that says nothing lives (the unit's WatchdogSec).
 WATCHDOG = 0.8
 # torchrun waits 30 s for more nodes by default, once there are enough.
@@ -39,7 +40,8 @@ HEARTBEAT_S, FIRST_HEARTBEAT_S = 15, 60
 class Setting:
     """What all engines are given alike: nodes of one rank each, and the program's pause in each step and its timeout.
 
-    ``python`` has PyTorch and the node library; ``ft_python`` has ft_launcher.
+    ``python`` has PyTorch and the node library; ``ft_python`` has ft_launcher, the folder ``torchft`` that. ``before``:
+    seconds that a job runs before the fault.
     """
 
     nodes: tuple[Namespace, ...]
@@ -49,6 +51,8 @@ class Setting:
     timeout: float
     python: str
     ft_python: str
+    before: float = 0.0
+    torchft: Path = Path()
 
     def place(self, node: Namespace) -> Path:
         return self.directory / node.address
@@ -89,6 +93,9 @@ def start(engine: str, setting: Setting) -> list[Started]:
     command, variables = COMMANDS[engine]
     if engine == TORCHRUN_ETCD:
         _start_etcd(setting)
+    if engine == TORCHFT:
+        _start_lighthouse(setting)
+        variables = {**variables, **_torchft_variables(setting)}
     return [_start(setting, node, command(setting, node), variables) for node in setting.nodes]
 
 
@@ -171,6 +178,30 @@ def _ft_launcher(setting: Setting, node: Namespace) -> tuple[str, ...]:
     return (setting.ft_python, "-m", "nvidia_resiliency_ext.fault_tolerance.launcher", *options, *setting.program(node))
 
 
+def _torchft(setting: Setting, node: Namespace) -> tuple[str, ...]:
+    """torchrun restarts the rank of each node by itself, and torchft's lighthouse tells which ranks there are."""
+    agent = (setting.python, "-m", "torch.distributed.run", "--nnodes", "1", "--nproc-per-node", "1")
+    where = ("--max-restarts", str(MOST_RESTARTS), "--master-addr", node.address, "--master-port", str(PORT))
+    _program, *words = setting.program(node)
+    return (*agent, *where, str(HERE / "program_torchft.py"), *words)
+
+
+def _torchft_variables(setting: Setting) -> dict[str, str]:
+    return {"TORCHFT_LIGHTHOUSE": f"http://{setting.hub.address}:{LIGHTHOUSE_PORT}", "PYTHONPATH": str(setting.torchft)}
+
+
+def _start_lighthouse(setting: Setting) -> None:
+    # It reads the words of its process, after the name of a script.
+    script = str(setting.torchft / "bin" / "torchft_lighthouse")
+    # With half a minute for those that are yet to come, a job begins with all of them.
+    options = ("--bind", f"{setting.hub.address}:{LIGHTHOUSE_PORT}", "--min_replicas", str(len(setting.nodes) - 1))
+    timed = ("--join_timeout_ms", "1000", "--quorum_tick_ms", "100", "--heartbeat_timeout_ms", "5000")
+    with (setting.directory / "lighthouse.log").open("ab") as log:
+        argv = (setting.python, script, *options, *timed)
+        setting.hub.start(argv, log, {**os.environ, "PYTHONPATH": str(setting.torchft)})
+    time.sleep(2)
+
+
 def _start_etcd(setting: Setting) -> None:
     address = f"http://{setting.hub.address}:{ETCD_PORT}"
     urls = ("--listen-client-urls", address, "--advertise-client-urls", address)
@@ -182,18 +213,22 @@ def _start_etcd(setting: Setting) -> None:
 
 
 OURS, TORCHRUN_C10D, TORCHRUN_ETCD, FT_LAUNCHER = "ours", "torchrun-c10d", "torchrun-etcd", "ft_launcher"
+TORCHFT = "torchft"
 # Without the variable torchrun's ranks use the agent's store, and often do not come back (pytorch#135712).
 UNSHARED = {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
 COMMANDS: dict[str, tuple[Command, Mapping[str, str]]] = {
     TORCHRUN_C10D: (_torchrun_c10d, UNSHARED),
     TORCHRUN_ETCD: (_torchrun_etcd, UNSHARED),
     FT_LAUNCHER: (_ft_launcher, UNSHARED),
+    TORCHFT: (_torchft, {}),
 }
 ENGINES = (OURS, *COMMANDS)
 
 
-def refusal(engine: str, python: str, ft_venv: Path, ft_version: str) -> str:
+def refusal(engine: str, python: str, ft_venv: Path, ft_version: str, torchft: Path) -> str:
     """Why it cannot be run here; "" where it can. Installs ft_launcher where it is to be run and is missing."""
+    if engine == TORCHFT:
+        return "" if (torchft / "torchft").is_dir() else f"pip install --target {torchft} torchft puts it there"
     if engine == FT_LAUNCHER:
         return _ft_refusal(ft_venv, ft_version)
     module = {OURS: "torch, gaudi3_scale.supervisor", TORCHRUN_ETCD: "torch, etcd"}.get(engine, "torch")

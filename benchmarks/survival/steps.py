@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 GOES_ON = "goes on"
 UNNOTICED = "not noticed, old ranks step on"
@@ -30,13 +30,15 @@ class Outcome:
     """Seconds from the fault until no old rank that could run was there, and to the first step of a new one.
 
     None: not while it was watched. ``stale``: steps that old ranks finished after the first of a new one. ``end``: what
-    became of the job. It goes on where new ranks step, also beside old ones.
+    became of the job. It goes on where new ranks step, also beside old ones. ``pause``: the longest time after the
+    fault in which no rank finished a step.
     """
 
     gone: float | None
     first: float | None
     stale: int
     end: str
+    pause: float = field(default=0.0, compare=False)
 
 
 def read_steps(text: str) -> list[Step]:
@@ -72,5 +74,15 @@ def judge(
     else:
         end = STANDS_STILL if running else DEAD
     return Outcome(
-        None if gone is None else gone - fault, None if first is None else first.time - fault, len(stale), end
+        None if gone is None else gone - fault,
+        None if first is None else first.time - fault,
+        len(stale),
+        end,
+        longest_pause([step.time for step in steps], fault, until),
     )
+
+
+def longest_pause(times: Sequence[float], fault: float, until: float) -> float:
+    """Seconds between two of these after the fault, or to what is just now."""
+    after = sorted(moment for moment in times if fault < moment < until)
+    return max(second - first for first, second in zip([fault, *after], [*after, until]))

@@ -7,6 +7,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 
+from benchmarks.survival.engines import TORCHFT
 from benchmarks.survival.steps import GOES_ON, Outcome
 
 
@@ -18,11 +19,27 @@ def table(
         ["fault", *engines],
         ["---"] * (1 + len(engines)),
         *(
-            [fault, *(refusal or cell(outcomes.get((fault, engine), ())) for engine, refusal in engines.items())]
+            [
+                fault,
+                *(
+                    refusal or (pause if engine == TORCHFT else cell)(outcomes.get((fault, engine), ()))
+                    for engine, refusal in engines.items()
+                ),
+            ]
             for fault in faults
         ),
     ]
     return "\n".join(f"| {' | '.join(word.replace('|', '/') for word in row)} |" for row in rows)
+
+
+def pause(outcomes: Sequence[Outcome]) -> str:
+    """Where the ranks that are left go on: the median of the longest time without a step, and of the first step of the
+    rank that was started again, where one was."""
+    if not outcomes:
+        return "-"
+    first = [outcome.first for outcome in outcomes if outcome.first is not None]
+    longest = statistics.median(outcome.pause for outcome in outcomes)
+    return f"{longest:.1f} / {f'{statistics.median(first):.1f}' if first else 'not started again'}"
 
 
 def cell(outcomes: Sequence[Outcome]) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.survival.engines import Setting, Started, start
+from benchmarks.survival.engines import TORCHFT, Setting, Started, start
 from benchmarks.survival.faults import LASTS_S, Fault
 from benchmarks.survival.network import namespaces, runs
 from benchmarks.survival.steps import Outcome, Step, first_of_new, judge, read_steps
@@ -59,20 +59,23 @@ def run_trial(
         hub, made = stack.enter_context(namespaces(nodes))
         started = start(engine, replace(setting, hub=hub, nodes=tuple(made), directory=directory))
         files = StepFiles([one.place for one in started])
-        _wait_for_steps(started, files)
-        return _watch(fault, started, files, limit)
+        _wait_for_steps(started, files, setting.before)
+        return _watch(fault, started, files, limit, engine == TORCHFT)
 
 
-def _wait_for_steps(started: Sequence[Started], files: StepFiles) -> None:
-    end = time.monotonic() + START_S
+def _wait_for_steps(started: Sequence[Started], files: StepFiles, before: float) -> None:
+    """And ``before`` seconds since the start."""
+    begun = time.monotonic()
+    end = begun + START_S
     while files.look() is None or any(len(steps) < STEPS_BEFORE for steps in files.steps.values()):
         if time.monotonic() > end:
             logs = "".join((one.place / "log").read_text(errors="replace")[-LOG_BYTES:] for one in started)
             raise GaudiError(f"the job made no {STEPS_BEFORE} steps within {START_S:g} s:\n{logs}")
         time.sleep(LOOK_S)
+    time.sleep(max(0.0, begun + before - time.monotonic()))
 
 
-def _watch(fault: Fault, started: Sequence[Started], files: StepFiles, limit: float) -> Outcome:
+def _watch(fault: Fault, started: Sequence[Started], files: StepFiles, limit: float, others_go_on: bool) -> Outcome:
     old = {step.pid for step in files.look() if runs(step.pid)}
     began = time.time()
     fault.inject(started, old)
@@ -86,7 +89,7 @@ def _watch(fault: Fault, started: Sequence[Started], files: StepFiles, limit: fl
             fault.mend(started, old)
             mended = now
         settled = mended is not None and (fault.mend is None or now > mended + SETTLE_S)
-        known = gone is not None and first_of_new(files.look(), old) is not None
+        known = (gone is not None or others_go_on) and first_of_new(files.look(), old) is not None
         if (known and settled) or now > began + limit:
             running = any(runs(one.agent) for one in started)
             return judge(files.look(), old, began, gone, now, running)

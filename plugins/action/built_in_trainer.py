@@ -14,6 +14,7 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.built_in_trai
     MANIFEST_BYTES,
     BuiltInTrainer,
     batch_refusal,
+    bucket_refusal,
     command,
     probe_options,
     refusal,
@@ -82,6 +83,8 @@ class ActionModule(NodeModule):
         reached = [host for host in options["hosts"] if host in task_vars["ansible_play_hosts"]]
         if not data or not options["hosts"]:
             return None
+        if said := bucket_refusal(data):
+            raise GaudiError(said)
         if not reached:
             raise GaudiError(f"{data} could not be read on any of {', '.join(options['hosts'])}; see above for why.")
         user = options["user"]

@@ -64,6 +64,7 @@ from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.json_file import parse_json
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.pages import page_about, see_also
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._inventory.as_data import as_data
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._inventory.nodes import Node, in_order
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._inventory.sources import SOURCES
@@ -93,7 +94,7 @@ class InventoryModule(BaseInventoryPlugin):
         try:
             nodes = _nodes(Path(path).parent / options["path"], options)
         except GaudiError as error:
-            raise AnsibleParserError(str(error)) from error
+            raise AnsibleParserError(f"{error} See {see_also(page_about('', self.NAME))}.") from error
         inventory.add_group(GROUP)
         for node in nodes:
             inventory.add_host(node.name, group=GROUP)
@@ -105,7 +106,7 @@ def _nodes(file: Path, options: Mapping[str, str]) -> list[Node]:
         document = parse_json(file.read_bytes(), _LARGEST)
     except OSError as error:
         what = f"{file} cannot be read ({error.strerror})"
-        raise GaudiError(f"{what}; create it with the command in docs/clouds.md.") from error
+        raise GaudiError(f"{what}; create it with the command of its cloud.") from error
     except ValueError as error:
         raise GaudiError(f"{file} is not valid JSON: {error}; create it again.") from error
     read = SOURCES[options["source"]]

@@ -15,6 +15,9 @@ description:
     was removed, or if a previous run was interrupted. The archive is unpacked in a directory that only root can access.
     Nothing is downloaded or copied to a node that already has the version.
   - The installer gets its dependencies from the distribution's repositories.
+  - With O(ofi_wrapper_archive), HCCL's wrapper of libfabric is built against the libfabric in C(/opt/amazon/efa) and
+    installed as C(/usr/lib/habanalabs/libhccl_ofi_wrapper.so). It is built again if the archive or the installer's
+    version changes, or if the file was changed.
   - Nothing is restarted. RV(reboot_required) reports a reboot that is needed.
   - Each run checks whether the parts are compatible, and reports mismatches as warnings and in RV(coherence).
 options:
@@ -55,11 +58,11 @@ options:
     choices: [--minimal, --skip-kmod, --skip-limit-conf, --no-verify]
     default: []
   timeout:
-    description: Seconds that the installer may take.
+    description: Seconds that the installer, or a command of the wrapper's build, may take.
     type: float
     default: 1800
   plain_http_hosts:
-    description: Hosts from which O(archive) may be downloaded without TLS.
+    description: Hosts from which O(archive) and O(ofi_wrapper_archive) may be downloaded without TLS.
     type: list
     elements: str
     default: []
@@ -71,13 +74,44 @@ options:
     description: Location of the archive on the node. Set by this module's action plugin.
     type: path
     default: ""
+  ofi_wrapper_archive:
+    description:
+      - "Source archive of HCCL's OFI wrapper, as a URL that the node can reach or an absolute path on the controller.
+        Empty: no wrapper is built."
+      - Refused with V(--minimal) in O(installer_options), which omits the libfabric that it is built against.
+    type: str
+    default: ""
+  ofi_wrapper_checksum:
+    description: Checksum of O(ofi_wrapper_archive), C(sha256:) and 64 hex digits.
+    type: str
+    default: ""
+  ofi_wrapper_build_packages:
+    description: Distribution packages that the wrapper's build needs, by package manager of the node.
+    type: dict
+    default: {}
+    suboptions:
+      apt:
+        description: On Debian and Ubuntu.
+        type: list
+        elements: str
+        default: []
+      dnf:
+        description: On RHEL.
+        type: list
+        elements: str
+        default: []
+  ofi_wrapper_archive_file:
+    description: Location of the wrapper's archive on the node. Set by this module's action plugin.
+    type: path
+    default: ""
 attributes:
   check_mode:
     support: full
-    description: Nothing is downloaded, copied or run. The checksum of an archive on the controller is verified.
+    description:
+      - Nothing is downloaded, copied, built or run. The checksum of an archive on the controller is verified.
   diff_mode:
     support: full
-    description: Shows the installer version.
+    description: Shows the installer version, and what the wrapper is built of.
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 
@@ -88,6 +122,17 @@ EXAMPLES = r"""
     version: 1.34.0
     archive: /srv/mirror/aws-efa-installer-1.34.0.tar.gz
     checksum: sha256:0000000000000000000000000000000000000000000000000000000000000000
+
+- name: Install it with HCCL's wrapper of its libfabric
+  gaudi3.scale.efa_installation:
+    release: 1.21.3
+    version: 1.34.0
+    archive: /srv/mirror/aws-efa-installer-1.34.0.tar.gz
+    checksum: sha256:0000000000000000000000000000000000000000000000000000000000000000
+    ofi_wrapper_archive: /srv/mirror/hccl_ofi_wrapper.tar.gz
+    ofi_wrapper_checksum: sha256:1111111111111111111111111111111111111111111111111111111111111111
+    ofi_wrapper_build_packages:
+      apt: [g++, make]
 
 - name: Check the installed versions only
   gaudi3.scale.efa_installation:
@@ -122,6 +167,9 @@ efa:
       description: EFA devices of the node.
       type: list
       elements: str
+    wrapper:
+      description: HCCL's wrapper of libfabric and what this module built it of, or null if there is none.
+      type: str
 coherence:
   description:
     - Compatibility checks, with C(name), C(ok), C(expected), C(found) and C(message).
@@ -153,12 +201,14 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.efa.installation import Place, converge
-from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.efa.plan import INSTALLER_OPTIONS, EfaOptions
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.efa.plan import INSTALLER_OPTIONS, options_of
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.os_release import package_manager
 
 
 def main() -> None:
+    words = {"type": "list", "elements": "str", "default": []}
     run_module(
         AnsibleModule,
         answer,
@@ -178,15 +228,17 @@ def main() -> None:
             "plain_http_hosts": {"type": "list", "elements": "str", "default": []},
             "environment_file": {"type": "path", "default": "/etc/gaudi3_scale/environment"},
             "archive_file": {"type": "path", "default": ""},
+            "ofi_wrapper_archive": {"type": "str", "default": ""},
+            "ofi_wrapper_checksum": {"type": "str", "default": ""},
+            "ofi_wrapper_build_packages": {"type": "dict", "default": {}, "options": {"apt": words, "dnf": words}},
+            "ofi_wrapper_archive_file": {"type": "path", "default": ""},
         },
         supports_check_mode=True,
     )
 
 
 def answer(wishes: dict[str, Any], module: AnsibleModule) -> dict[str, Any]:
-    for name in ("installer_options", "plain_http_hosts"):
-        wishes[name] = tuple(wishes[name])
-    return converge(EfaOptions(**wishes), run_process, module.check_mode, Place())
+    return converge(options_of(wishes, package_manager()), run_process, module.check_mode, Place())
 
 
 if __name__ == "__main__":

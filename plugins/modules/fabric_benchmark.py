@@ -14,6 +14,8 @@ description:
     and then over the next network that both could use. All pairs run in parallel. With an odd number of nodes, the last
     one is measured with the first node of its network after that node's own pair.
   - The sum is verified. Networks are compared by busbw at the largest of O(sizes).
+  - With C(efa) selected, the alternative is TCP alone (C(FI_PROVIDER=tcp)). EFA that is not faster by more than
+    O(margin) is reported, because HCCL then does not use it or gains nothing from it.
   - Nodes store the results. They are reused until the nodes, their networks or links, the node library or these options
     change.
   - Nodes that automatically selected a different network from the majority are reported and not measured. Groups may

@@ -68,6 +68,15 @@ options:
     type: list
     elements: str
     default: []
+  kernel:
+    description:
+      - "Kernel to keep for the sake of the driver. Its headers are installed and the driver is built for it; only then
+        its image is installed, chosen for the next boot, and held. Empty: the node boots what it boots."
+      - V(supported) is one that the release is validated with on the node's system. A node that has one stays with it.
+      - V(distribution) takes an earlier choice back, and the holds that came with it.
+      - A kernel's release, such as V(6.8.0-45-generic), is that kernel.
+    type: str
+    default: ""
   hold:
     description:
       - Whether to hold the packages, so that a system upgrade keeps them at their release.
@@ -248,8 +257,15 @@ holders:
       type: list
       elements: str
 restart_required:
-  description: Whether the driver is built and waits for a boot with C(iommu=pt); see O(load_without_passthrough).
+  description:
+    - Whether the driver is built and waits for a boot, with C(iommu=pt) (see O(load_without_passthrough)) or with the
+      kernel that was chosen (see O(kernel)).
   type: bool
+  returned: success
+restart_reasons:
+  description: Why the node has to boot the kernel that was chosen, if it runs another one.
+  type: list
+  elements: str
   returned: success
 not_started:
   description: One message for each service or container that was stopped and did not start again.
@@ -275,13 +291,14 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._driver import state 
 from ansible_collections.gaudi3.scale.plugins.module_utils._driver.plan import DriverOptions
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.commands import run_process
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.module_run import run_module
-from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import check_package
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.option_forms import check_kernel, check_package
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.os_release import SYSTEMS, of_system
 
 SIGNING = ("signing_key", "signing_certificate", "enrollment_hash_file")
 
 FORMS = {
     **dict.fromkeys(("packages", "os_packages"), check_package),
+    "kernel": check_kernel,
     **{f"system_packages.{system}": check_package for system in SYSTEMS},
 }
 
@@ -303,6 +320,7 @@ def main() -> None:
                 "options": {system: {"type": "list", "elements": "str"} for system in SYSTEMS},
             },
             "kernels": strings,
+            "kernel": {"type": "str", "default": ""},
             "hold": {"type": "bool", "default": True},
             "hold_kernel": {"type": "bool", "default": False},
             **{name: {"type": "str", "default": "", "no_log": False} for name in SIGNING},

@@ -15,6 +15,7 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.module_utils._errors import GaudiError
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text import lines_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._foreign_facts import foreign_facts
+from ansible_collections.gaudi3.scale.plugins.plugin_utils._leading_on import leading_on
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_answer import taken
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._returned import COLLECTION, FACTS, taken_answer
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._role_check import specified_here
@@ -29,17 +30,27 @@ def refuse_nul(options: Mapping[str, Any]) -> None:
 
 
 class NodeModule(ActionBase):
-    """Runs modules, and takes of what they answer what their RETURN has; a node that answers otherwise has failed."""
+    """Runs modules, and takes of what they answer what their RETURN has; a node that answers otherwise has failed.
+
+    Each action of the collection is one, also those that ask no node: what fails in ``run`` leads on to a page.
+    """
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        super().__init_subclass__(**named)
+        if "run" in vars(cls):
+            cls.run = leading_on(cls.run)  # type: ignore[method-assign]
 
     def validate_argument_spec(self, *arguments: Any, **named: Any) -> Any:
         """As Ansible's own; a refusal has no character that a terminal obeys, whatever the option was."""
         try:
             found = super().validate_argument_spec(*arguments, **named)  # type: ignore[no-untyped-call]
         except AnsibleError as error:
-            # Ansible shows what it comes from, too.
-            raise AnsibleActionFail(lines_of(str(error))) from None
-        refuse_nul(found[1])
-        return found
+            refusal = lines_of(str(error))
+        else:
+            refuse_nul(found[1])
+            return found
+        # Not in there: Ansible shows what a failure comes from, and before 2.19 that is what is being handled.
+        raise AnsibleActionFail(refusal)
 
     def _execute_module(self, module_name: Any = None, *others: Any, **named: Any) -> dict[str, Any]:
         name = str(module_name or self._task.action)

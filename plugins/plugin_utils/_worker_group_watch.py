@@ -9,6 +9,7 @@ A node that does not answer is a reason to wait: whether the job runs there is n
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -64,6 +65,7 @@ class WorkerGroupWatch:
         self._chosen = chosen
         self._chosen_nodes: dict[str, None] = {}
         self._queued = ""
+        self._may_wait = False
         self._first = next(iter(nodes))
         self._offset = recent
         self._infos: dict[str, dict[str, Any]] = {}
@@ -76,6 +78,7 @@ class WorkerGroupWatch:
         self._show(f"Following job {name} on {len(self._nodes)} node(s). It continues if this play is interrupted.")
         end = None if patience is None else time.monotonic() + patience
         while True:
+            looked = time.monotonic()
             self._poll(self._running())
             state = job_state(self._states)
             if state == SUCCEEDED:
@@ -89,13 +92,15 @@ class WorkerGroupWatch:
                 return self._failed(
                     f"Job {name} still runs after {duration(patience)}. It continues; launch it again to follow it."
                 )
-            time.sleep(self._options["interval"])
+            # Rank 0's node has waited for the end of its own worker group so long.
+            time.sleep(max(0.0, self._options["interval"] - (time.monotonic() - looked)))
 
     def _running(self) -> list[str]:
         return [host for host, state in self._states.items() if state == RUNNING]
 
     def _poll(self, hosts: list[str]) -> None:
-        for host in hosts:
+        # That one last, since it answers late.
+        for host in sorted(hosts, key=lambda host: host == self._first):
             try:
                 if host == self._first or not self._is_active(host):
                     self._inform(host)
@@ -112,8 +117,10 @@ class WorkerGroupWatch:
         """Ask a node for everything; the metrics that are new on rank 0's are shown."""
         places = {key: self._options[key] for key in ("state_directory", "log_directory")}
         offset = {"metrics_after": self._offset} if host == self._first else {}
-        arguments = {"name": self._paths.name, **places, **offset}
-        info = job_info(self._nodes[host], arguments, self._options["answer_timeout"])
+        patience = math.ceil(self._options["interval"]) if host == self._first and self._may_wait else 0
+        waiting = {"wait": True, "timeout": patience} if patience else {}
+        arguments = {"name": self._paths.name, **places, **offset, **waiting}
+        info = job_info(self._nodes[host], arguments, self._options["answer_timeout"] + patience)
         self._infos[host] = info
         self._states[host] = info["state"]
         # Slurm forgets a job, and its nodes, some minutes after its end.
@@ -121,6 +128,9 @@ class WorkerGroupWatch:
         if host == self._first:
             first_look, self._offset = self._offset == self._recent, info["metrics_offset"]
             self._tell_queue(info)
+            # A unit is looked at twice a second there. A scheduler is not to be asked so often: of its jobs it has a
+            # word in "result".
+            self._may_wait = info["state"] == RUNNING and not info.get("result")
             new = info["metrics"]
             for line in opening_lines(new, info.get("started"), time.time()) if first_look else map(metric_line, new):
                 self._show(line)
@@ -168,6 +178,7 @@ class WorkerGroupWatch:
         """End the job on all nodes that answer, and say why it failed."""
         name = self._paths.name
         self._show(f"Job {name} no longer runs on all its nodes; stopping it on the others.")
+        self._may_wait = False
         self._settle()
         silent = self._silent.among(self._running())
         self._stop([host for host in self._running() if host not in silent])

@@ -12,8 +12,8 @@ from pathlib import Path
 
 TOP = "aws-efa-installer"
 _SCRIPT = Path(__file__).with_name("efa_installer.sh")
-# Debian's packages whose files become Amazon's: the library, and the programs that show it.
-_LIBFABRIC = ("libfabric1", "libfabric-bin")
+# Debian's packages whose files become Amazon's: the library, the programs that show it, and what is built against it.
+_LIBFABRIC = ("libfabric1", "libfabric-bin", "libfabric-dev")
 _PREFIX = "opt/amazon/efa"
 
 
@@ -52,7 +52,8 @@ def _libfabric(scratch: Path, packages: Path) -> None:
     root = scratch / "root"
     (root / _PREFIX).mkdir(parents=True)
     shutil.copytree(next(unpacked.glob("usr/lib/*-linux-gnu")), root / _PREFIX / "lib", symlinks=True)
-    shutil.copytree(unpacked / "usr/bin", root / _PREFIX / "bin")
+    for name in ("bin", "include"):
+        shutil.copytree(unpacked / "usr" / name, root / _PREFIX / name)
     _package(root, packages, "libfabric1-aws", f"{version}+simulated", {}, f"Depends: {depends}\n")
 
 

@@ -11,11 +11,21 @@ from typing import Sequence
 
 from gaudi3_scale import __version__
 from gaudi3_scale.core._errors import GaudiError
+from gaudi3_scale.core._node.pages import see_also
 from gaudi3_scale.data.commands import add_data
 from gaudi3_scale.estimate.commands import add_estimate
 from gaudi3_scale.export.commands import add_export
 from gaudi3_scale.options import ArgumentParser
 from gaudi3_scale.profiler.commands import add_profile_command
+
+# Where more is written of each command; of a line that names none, where they are.
+PAGES = {
+    "data": "docs/training.md",
+    "estimate": "docs/estimate.md",
+    "export": "docs/export.md",
+    "profile": "docs/profile.md",
+}
+_BEGINNING = "docs/training.md"
 
 
 def parse_command(arguments: Sequence[str]) -> argparse.Namespace:
@@ -36,7 +46,9 @@ def main() -> int:
         status: int = options.run(options)
         return status
     except GaudiError as error:
-        sys.stderr.write(f"gaudi3_scale: {error}\n")
+        page = PAGES.get("".join(sys.argv[1:2]), _BEGINNING)
+        # Below the sentence, since programs that run this take that line alone.
+        sys.stderr.write(f"gaudi3_scale: {error}\nSee {see_also(page)}\n")
         return 1
 
 

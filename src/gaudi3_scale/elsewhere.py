@@ -27,6 +27,11 @@ _GROUPING = "vLLM puts requests together at each step, up to an instance's max_n
 _TORCH_SCRIPT = (
     "TorchScript does not reach a Gaudi card; `gaudi3_scale export` makes what vLLM serves (docs/serving.md)"
 )
+_TRAINER = (
+    "it was optimum-habana's, which ended; upstream's Trainer knows the cards by itself, "
+    "and `python -m gaudi3_scale.fine_tune` is its commonest programs on them (docs/optimum_habana.md)"
+)
+_TRAINERS = ("GaudiTrainer", "GaudiSeq2SeqTrainer", "GaudiSFTTrainer", "GaudiDPOTrainer")
 FP8 = (
     "no release in the table of gaudi3.scale has a documented interface for training in FP8 that could be verified; "
     "use bf16 (docs/training.md)"
@@ -41,6 +46,7 @@ INSTEAD = {
     **dict.fromkeys(("IntelligentCachingSystem", "KVCache", "AttentionCache", "EmbeddingCache"), _CACHE),
     **dict.fromkeys(("BatchProcessor", "RequestBatcher", "DynamicBatcher", "batch_inference"), _GROUPING),
     **dict.fromkeys(("TorchScriptServer", "optimize_for_inference", "load_optimized_model"), _TORCH_SCRIPT),
+    **dict.fromkeys((*_TRAINERS, "GaudiTrainingArguments", "GaudiSeq2SeqTrainingArguments", "GaudiConfig"), _TRAINER),
     **dict.fromkeys(("FP8Precision", "GaudiFP8Precision"), FP8),
 }
 

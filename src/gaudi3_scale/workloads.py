@@ -20,8 +20,13 @@ from gaudi3_scale.gaudi.optimizer import fused_adamw
 from gaudi3_scale.models.language_model import BYTE_VOCABULARY, LanguageModel, ModelShape, next_token_loss
 from gaudi3_scale.models.sharding import fully_sharded
 from gaudi3_scale.ranks import join, ranks_from
+from gaudi3_scale.trainer.gradient_compression import communication_hook
 
-CHOICES = {"precision": ("bf16", "fp32"), "sharding": ("none", "ddp", "fsdp2")}
+CHOICES = {
+    "precision": ("bf16", "fp32"),
+    "sharding": ("none", "ddp", "fsdp2"),
+    "gradient_compression": ("none", "fp16", "bf16", "powersgd"),
+}
 
 
 def causal_language_model(
@@ -39,23 +44,29 @@ def causal_language_model(
     sharding: str = "none",
     compile: bool = False,  # noqa: A002  the name that PyTorch and its users have for it
     vocabulary: int = BYTE_VOCABULARY,
+    gradient_compression: str = "none",
 ) -> Callable[[], torch.Tensor]:
     """One step of the model that ``gaudi3_scale.train`` trains, on random tokens: forward, backward, AdamW.
 
     ``precision`` is bf16 (autocast) or fp32, as for the trainer. A step is ``accumulation`` batches of ``batch_size``.
     ``checkpointing`` computes activations anew in the backward pass. ``sharding`` over the ranks of the trial: none,
     ddp, or fsdp2 (parameters, gradients and optimizer state shared out). ``vocabulary`` is how many tokens there are:
-    the logits grow with it; which tokens come does not matter to the memory.
+    the logits grow with it; which tokens come does not matter to the memory. ``gradient_compression`` is of what ddp
+    sends: none, fp16, bf16 or powersgd.
     """
-    for option, value in (("precision", precision), ("sharding", sharding)):
+    given = {"precision": precision, "sharding": sharding, "gradient_compression": gradient_compression}
+    for option, value in given.items():
         if value not in CHOICES[option]:
             raise GaudiError(f"{option} {value}: choose {' or '.join(CHOICES[option])}.")
+    if gradient_compression != "none" and sharding != "ddp":
+        raise GaudiError(f"gradient_compression {gradient_compression} is of what ddp sends; set sharding to ddp too.")
     if accumulation < 1:
         raise GaudiError(f"accumulation is {accumulation}; give at least 1.")
     if vocabulary < 2:
         raise GaudiError(f"vocabulary is {vocabulary}; give at least 2 tokens.")
     model = LanguageModel(ModelShape(layers, width, heads, sequence_length, vocabulary), checkpointing).to(device)
-    trained = _compiled(_sharded(model, sharding, device), device) if compile else _sharded(model, sharding, device)
+    shared = _sharded(model, sharding, device, gradient_compression)
+    trained = _compiled(shared, device) if compile else shared
     optimizer = fused_adamw(trained.parameters(), lr=learning_rate)
     windows = torch.randint(vocabulary, (batch_size, sequence_length + 1), device=device)
 
@@ -75,14 +86,17 @@ def causal_language_model(
     return step
 
 
-def _sharded(model: LanguageModel, sharding: str, device: torch.device) -> nn.Module:
+def _sharded(model: LanguageModel, sharding: str, device: torch.device, compression: str) -> nn.Module:
     """Joins the process group of the trial's ranks where there is something to share."""
     if sharding == "none":
         return model
     if not torch.distributed.is_initialized():
         join(ranks_from(os.environ), device)
     if sharding == "ddp":
-        return DistributedDataParallel(model, gradient_as_bucket_view=True)
+        parallel = DistributedDataParallel(model, gradient_as_bucket_view=True)
+        if hook := communication_hook(compression):
+            parallel.register_comm_hook(hook.get("ddp_comm_state"), hook["ddp_comm_hook"])
+        return parallel
     mesh = torch.distributed.init_device_mesh(device.type, (torch.distributed.get_world_size(),))
     return fully_sharded(model, mesh)
 

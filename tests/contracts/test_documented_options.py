@@ -32,7 +32,7 @@ def written_in_code() -> set[str]:
     """Every name of ours in what runs; not in roles' READMEs, which are made of it."""
     return {role.name for role in ROLES} | {
         name
-        for folder in ("playbooks", "roles", "plugins", "extensions", "inventories")
+        for folder in ("playbooks", "roles", "plugins", "extensions", "inventories", "src")
         for path in (ROOT / folder).rglob("*")
         if path.suffix in {".yml", ".py", ".j2", ".json"}
         for name in NAME.findall(path.read_text(encoding="utf-8"))

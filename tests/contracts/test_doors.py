@@ -24,6 +24,7 @@ NAMED = {
     f"{CORE}/_bundle/vendor.py": "as fetch.py",
     f"{CORE}/_containers/image_unpack.py": "as the job's account",
     f"{CORE}/_fabric/efa/archive.py": "in a directory that it has just made, of root's alone",
+    f"{CORE}/_fabric/efa/wrapper.py": "in a directory of root's alone",
     f"{CORE}/_fabric/libfabric/build.py": "as efa/archive.py",
     f"{CORE}/_flags/directories.py": "what it has just made, in root's directory",
     f"{CORE}/_node/tls_identity.py": "in a directory that it has just made, of root's alone",

@@ -1,36 +1,63 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever fails leads on to a page that exists: tasks of roles and modules here, alerts in test_alerts_page.py."""
+"""Whatever fails leads on to a command or a page that exists: all of it, by count (leads.py)."""
 
 from __future__ import annotations
 
 import pytest
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.pages import REACHING, page_about
 
-from .checkout import ROOT
+from . import leads
+from .leads import KINDS
 
-ROLES = sorted(path.parent.parent.name for path in ROOT.glob("roles/*/meta/main.yml"))
-MODULES = sorted(path.stem for path in ROOT.glob("plugins/modules/*.py"))
-
-
-def test_there_is_something_to_ask_of() -> None:
-    assert len(ROLES) > 20
-    assert len(MODULES) > 50
-
-
-@pytest.mark.parametrize("role", ROLES)
-def test_a_task_of_a_role_that_fails_leads_to_a_page(role: str) -> None:
-    page = page_about(f"gaudi3.scale.{role}", "ansible.builtin.assert")
-    assert page
-    assert (ROOT / page).is_file(), page
-
-
-@pytest.mark.parametrize("module", MODULES)
-def test_a_module_that_fails_in_a_playbook_of_others_leads_to_a_page(module: str) -> None:
-    page = page_about("", f"gaudi3.scale.{module}")
-    assert page
-    assert (ROOT / page).is_file(), page
+# Fewer than there are today would say that they are no longer found.
+LEAST = {
+    "tasks of roles and playbooks": 50,
+    "roles": 25,
+    "modules": 75,
+    "actions": 40,
+    "inventories": 1,
+    "commands": 4,
+    "alerts": 35,
+    "checks of a node": 50,
+    "items of an audit": 30,
+    "verdicts on a step": 9,
+    "nodes": 1,
+}
 
 
-def test_a_host_that_does_not_answer_leads_to_a_page() -> None:
-    assert (ROOT / REACHING).is_file()
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_leads_on(kind: str) -> None:
+    found = KINDS[kind]()
+    assert len(found) >= LEAST[kind]
+    assert [name for name, leads_on in found.items() if not leads_on] == []
+
+
+def test_all_of_them_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    line = leads.counted()
+    with capsys.disabled():
+        print(f"\n{line}")
+    count, whole = line.split(" places")[0].split(" of ")
+    assert count == whole
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "gaudi_model_job: it has no metrics; correct the name.",
+        "See docs/nothing.md in https://example.com.",
+        "See docs/profile.md#nothing.",
+        "Run repair_everything.yml again.",
+        "ansible-playbook gaudi3.scale.repair_everything",
+        "gaudi3_scale repair shows it",
+        "Run verify.yml, or repair_everything.yml.",
+    ],
+)
+def test_what_names_nothing_that_exists_does_not(text: str) -> None:
+    assert not leads.leads_on(text)
+
+
+def test_what_is_rescued_is_said_again_by_a_task_that_leads_on() -> None:
+    for path in leads.CARRIED:
+        assert (leads.ROOT / path).is_file()
+        assert leads._is_carried(leads.ROOT / path, "{{ reason }}")
+        assert not leads._is_carried(leads.ROOT / path, "words of its own")

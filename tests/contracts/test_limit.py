@@ -73,7 +73,7 @@ def test_a_place_that_cannot_take_the_report_is_refused_before_any_node_is_asked
 
 
 # What is about no node of the group, whatever is left of it.
-OF_THE_CONTROLLER = {"configure_controller", "render_kubernetes"}
+OF_THE_CONTROLLER = {"configure_controller", "plan_migration", "render_kubernetes"}
 
 
 @pytest.mark.parametrize("path", PLAYBOOKS, ids=name_of)

@@ -19,6 +19,7 @@ import gaudi3_scale.serving
         ("IntelligentCachingSystem", "the role gaudi_serving sizes them"),
         ("batch_inference", "max_num_seqs"),
         ("optimize_for_inference", "TorchScript does not reach a Gaudi card"),
+        ("GaudiTrainer", "`python -m gaudi3_scale.fine_tune` is its commonest programs"),
     ],
 )
 def test_a_name_of_a_guide_says_what_does_it(name: str, instead: str) -> None:

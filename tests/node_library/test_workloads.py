@@ -41,6 +41,17 @@ def test_how_a_step_is_made_does_not_change_what_it_learns(options, alone):
     assert losses[1] == pytest.approx(losses[0], rel=1e-4)
 
 
+@pytest.mark.parametrize("name", ["fp16", "bf16", "powersgd"])
+def test_compressed_gradients_are_measured_as_the_trainer_sends_them(name, alone):
+    torch.manual_seed(0)
+    options = {"batch_size": 2, "device": torch.device("cpu"), "precision": "fp32", "sharding": "ddp"}
+    step = causal_language_model(**options, gradient_compression=name, **TINY)
+    first, second = float(step()), float(step())
+    assert second < first < 6
+    with pytest.raises(GaudiError, match=f"gradient_compression {name} is of what ddp sends; set sharding to ddp too"):
+        causal_language_model(**{**options, "sharding": "fsdp2"}, gradient_compression=name, **TINY)
+
+
 def test_a_compiled_model_is_what_is_trained(monkeypatch):
     backends = []
     monkeypatch.setattr(torch, "compile", lambda model, backend: backends.append(backend) or model)

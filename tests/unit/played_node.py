@@ -281,7 +281,8 @@ class PlayedNode:
     def converge(self, check_mode: bool = False, **more: Any) -> dict[str, Any]:
         """Run the engine on this node."""
         self.commands.clear()
-        options = replace(OPTIONS, kernel_root=str(self.kernel_root), settle_timeout=0, kernels=(KERNEL,), **more)
+        given: dict[str, Any] = {"kernels": (KERNEL,), **more}
+        options = replace(OPTIONS, kernel_root=str(self.kernel_root), settle_timeout=0, **given)
         return converge(options, self, check_mode, str(self.root))
 
     def state(self) -> dict[str, Any]:

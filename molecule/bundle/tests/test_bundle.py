@@ -9,37 +9,25 @@ from __future__ import annotations
 
 import shlex
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 from testinfra.host import Host
 
 from tests.long_rows import named_rows
-from tests.sandbox_nodes import hosts, run
+from tests.sandbox_nodes import hosts
 
-BUNDLE = "/srv/molecule_bundle"
-PORT = 8090
+from .bundle import BUNDLE, PORT, Play, cut_off, fingerprint, play, served_from
+
+SEE = " See docs/bundle.md in https://github.com/gaudi3-scale/gaudi3.scale."
 VERSION = "1.24.1-482"
 PACKAGES = "dpkg-query -W -f '${Package} ${Version} ${Status}\\n'"
 # A package of the vendor's, and one of the distribution's that it depends on.
 VENDOR = f"debian/bookworm/pool/main/h/habanalabs-dkms_{VERSION}_all.deb"
 pytestmark = pytest.mark.usefixtures("built")
 LAYERS = ("driver", "containers", "venv")
-
-
-@dataclass(frozen=True)
-class Play:
-    """How a run ended. ``said`` is what the first failing task said, ``items`` the results of a loop by its item."""
-
-    ok: bool
-    said: str
-    changed: int
-    items: Mapping[str, dict[str, Any]]
-    output: str
 
 
 @pytest.fixture(scope="module")
@@ -56,33 +44,13 @@ def connected(nodes: dict[str, Host]) -> Host:
 def node(nodes: dict[str, Host]) -> Host:
     """node1, without a way to the package repository, to the distribution's mirrors, or to any other place outside."""
     host = nodes["node1"]
-    repository = host.check_output("getent hosts packages.sandbox.internal").split()[0]
-    host.check_output(f"ip route del default; ip route replace unreachable {repository}")
-    assert host.run(f"python3 -c 'import socket; socket.create_connection((\"{repository}\", 80), 3)'").rc != 0
+    cut_off(host)
     return host
 
 
 @pytest.fixture(scope="module")
 def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("runner")
-
-
-def play(scratch: Path, *playbooks: str, **variables: object) -> Play:
-    """Run playbooks of the collection, one after the other."""
-    result = run(
-        scratch,
-        [{"import_playbook": f"gaudi3.scale.{name}"} for name in playbooks],
-        **{"gaudi_bundle_host": "node2", "gaudi_bundle_path": BUNDLE, "gaudi_bundle_port": PORT, **variables},
-    )
-    failed = [event["event_data"]["res"] for event in result.events if event["event"] == "runner_on_failed"]
-    items = [event["event_data"]["res"] for event in result.events if event["event"] == "runner_item_on_ok"]
-    return Play(
-        result.rc == 0,
-        str(failed[0].get("msg", "")) if failed else "",
-        sum(result.stats.get("changed", {}).values()),
-        {str(item["item"]): item for item in items if isinstance(item.get("item"), str)},
-        result.stdout.read()[-6000:],
-    )
 
 
 def fetched(build: Play) -> dict[str, int]:
@@ -112,21 +80,9 @@ def dkms(host: Host) -> str:
     return path
 
 
-def fingerprint(host: Host) -> str:
-    """The key's that signs the bundle, as a person reads it off there."""
-    shown: str = host.check_output(f"gpg --show-keys --with-colons {BUNDLE}/gaudi3_scale/key.asc | grep ^fpr")
-    return shown.split(":")[9]
-
-
 def site(connected: Host, **more: object) -> dict[str, object]:
-    """What a site sets for its nodes to install from the bundle; the sandbox names an index, a site need not."""
-    address = {
-        "gaudi_packages_url": f"http://node2:{PORT}",
-        "gaudi_plain_http_hosts": ["node2"],
-        "gaudi_bundle_fingerprint": fingerprint(connected),
-        "gaudi_venv_index_url": "",
-    }
-    return {**address, "gaudi_hosts": "node1", **more}
+    """What a site sets for node1."""
+    return {**served_from(connected, "node2"), "gaudi_hosts": "node1", **more}
 
 
 def written(host: Host) -> str:
@@ -183,7 +139,7 @@ def test_a_wrong_checksum_is_one_sentence(scratch: Path, connected: Host) -> Non
     assert not result.ok and result.changed == 0
     assert result.said == (
         f"The bundle {BUNDLE} does not match its manifest: {path} is changed or cut short; copy it again, or run "
-        "build_bundle again."
+        f"build_bundle again.{SEE}"
     )
 
 
@@ -202,7 +158,7 @@ def test_a_manifest_that_nobody_signed_is_one_sentence(scratch: Path, connected:
         result = play(scratch, "verify_bundle")
     assert not result.ok
     assert result.said == (
-        f"{BUNDLE}/{manifest} does not match its signature, so it was changed or is damaged; copy it again."
+        f"{BUNDLE}/{manifest} does not match its signature, so it was changed or is damaged; copy it again.{SEE}"
     )
 
 

@@ -78,10 +78,10 @@ LONG = (
 QUICK_LAYERS = ("preflight", "flags", "benchmark_fabric")
 # Want what these nodes have not: a Slurm, a job that was measured and a model of it, a base image with a registry. The
 # scenarios slurm, training, serving and build_image have it. Manifests want no node:
-# tests/unit/plugins/action/test_kubernetes_manifests.py.
+# tests/unit/plugins/action/test_kubernetes_manifests.py. So does what another tool has set: test_migration_plan.py.
 ELSEWHERE = {
     *("build_image", "configure_slurm", "measure_serving", "publish_model", "render_kubernetes", "report_cost"),
-    "profile_training",
+    *("plan_migration", "profile_training"),
     *("roll_serving", "serve_model", "serving"),
 }
 IN_ORDER = (*LAYERS, *LOOKS, *ACTIONS, *LONG)

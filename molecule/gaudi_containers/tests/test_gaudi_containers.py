@@ -10,12 +10,19 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+import ansible_runner
 import pytest
+import yaml
 from testinfra.host import Host
 
+from tests.sandbox_nodes import hosts, run
+
+NODE = "node1"
 FILE = "/etc/docker/daemon.json"
 VENDORS_FILE = "/etc/habana-container-runtime/config.toml"
 SPECIFICATION = "/etc/cdi/gaudi3-scale.json"
+# Where backups of the operator's file are while a test has another one.
+KEPT = "/var/lib/gaudi3_scale/kept_daemon_files"
 RECORD = "/var/lib/gaudi3_scale/container_check.json"
 IMAGE = "molecule-empty"
 # The simulated hl-smi is a program of the node that reads the simulation's state.
@@ -129,3 +136,34 @@ def test_a_device_that_is_missing_in_a_container_is_named(host: Host) -> None:
         host.check_output(write % specification.rstrip())
     assert result["counts"] == {"podman": {"runtime": 8, "cdi": 7}}
     assert re.search(r"--device habana\.ai/gaudi=all sees 7 of 8 cards \(\S+ is missing\)", result["msg"])
+
+
+def containers(directory: Path, arguments: str = "") -> ansible_runner.Runner:
+    """The layer on one node, with the options of this scenario."""
+    options = yaml.safe_load((Path(__file__).parents[1] / "molecule.yml").read_text(encoding="utf-8"))
+    given = options["provisioner"]["inventory"]["group_vars"]["gaudi"]
+    return run(directory, "containers", arguments=f"--limit {NODE} {arguments}", **given)
+
+
+@pytest.mark.in_turn
+def test_docker_s_file_of_intel_s_recipe_is_taken_over(tmp_path: Path) -> None:
+    """The recipe's whole file, written here after its description: our words are added, and its own stay."""
+    host = hosts()[NODE]
+    original = host.file(FILE).content_string.rstrip()
+    recipes = {"runtimes": {"habana": {"path": "/usr/bin/habana-container-runtime", "runtimeArgs": []}}}
+    write = f"cat > {FILE} <<'END'\n%s\nEND"
+    host.check_output(f"mkdir -p {KEPT} && cp -a {FILE}.* {KEPT}")
+    try:
+        host.check_output(write % json.dumps(recipes, indent=2))
+        for directory in ("check", "first", "second"):
+            (tmp_path / directory).mkdir()
+        shown = containers(tmp_path / "check", "--check --diff")
+        assert shown.status == "successful" and FILE in shown.stdout.read()
+        assert daemon(host) == recipes
+        assert containers(tmp_path / "first").status == "successful"
+        assert daemon(host)["runtimes"] == recipes["runtimes"]
+        again = containers(tmp_path / "second")
+        assert (again.status, again.stats["changed"]) == ("successful", {})
+    finally:
+        host.check_output(write % original)
+        host.check_output(f"rm -f {FILE}.* && cp -a {KEPT}/. $(dirname {FILE}) && rm -r {KEPT}")

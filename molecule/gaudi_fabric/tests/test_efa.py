@@ -8,6 +8,8 @@ The first node plays a dl1.24xlarge for a while, and is as the fabric layer left
 from __future__ import annotations
 
 import hashlib
+import io
+import tarfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -28,10 +30,27 @@ CUT = "/run/efa-installer-simulated.cut"
 STATE = "/var/lib/gaudi3_scale/efa"
 ENVIRONMENT = "/var/tmp/efa-environment"
 SECOND = "/opt/site/lib"
+WRAPPER = "/usr/lib/habanalabs/libhccl_ofi_wrapper.so"
+# A miniature of the vendor's wrapper, built as its Makefile builds it, with one of its calls.
+WRAPPER_SOURCES = {
+    "Makefile": "make:\n\tg++ -I$(LIBFABRIC_ROOT)/include -shared -fPIC -o libhccl_ofi_wrapper.so wrapper.cpp "
+    "-L$(LIBFABRIC_ROOT)/lib -lfabric\n",
+    "wrapper.cpp": """\
+#include <rdma/fabric.h>
+extern "C" int providers() {
+    struct fi_info *found = nullptr, *next;
+    int count = 0;
+    if (fi_getinfo(FI_VERSION(1, 16), nullptr, nullptr, 0, nullptr, &found)) return -1;
+    for (next = found; next; next = next->next) ++count;
+    fi_freeinfo(found);
+    return count;
+}
+""",
+}
 REMOVE = f"""
 apt-get purge -qy libfabric1-aws efa-profile efa-config
-rm -rf /opt/amazon /opt/site {CALLS} {CUT} {STATE} {ENVIRONMENT}
-rm -f /etc/ld.so.conf.d/site.conf /var/log/gaudi3_scale/efa-installer.log
+rm -rf /opt/amazon /opt/site {CALLS} {CUT} {STATE} {ENVIRONMENT} {WRAPPER}
+rm -f /etc/ld.so.conf.d/site.conf /var/log/gaudi3_scale/efa-installer.log /var/log/gaudi3_scale/ofi-wrapper-build.log
 ldconfig
 """
 
@@ -52,6 +71,22 @@ def wanted(archive: Path) -> dict[str, Any]:
         "gaudi_fabric_efa_checksum": f"sha256:{hashlib.sha256(archive.read_bytes()).hexdigest()}",
         "gaudi_fabric_efa_installer_options": ["--skip-kmod"],
         "gaudi_fabric_efa_environment_file": ENVIRONMENT,
+    }
+
+
+@pytest.fixture(scope="module")
+def with_wrapper(wanted: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The same site, once it has the sources of HCCL's wrapper."""
+    sources = tmp_path_factory.mktemp("wrapper") / "hccl_ofi_wrapper.tar.gz"
+    with tarfile.open(sources, "w:gz") as packed:
+        for name, text in WRAPPER_SOURCES.items():
+            member = tarfile.TarInfo(f"hccl_ofi_wrapper/{name}")
+            member.size = len(text)
+            packed.addfile(member, io.BytesIO(text.encode()))
+    return {
+        **wanted,
+        "gaudi_fabric_ofi_wrapper_archive": str(sources),
+        "gaudi_fabric_ofi_wrapper_checksum": f"sha256:{hashlib.sha256(sources.read_bytes()).hexdigest()}",
     }
 
 
@@ -145,6 +180,52 @@ def test_the_second_run_executes_nothing(node: Host, wanted: dict[str, Any], tmp
     assert calls(node) == before
     shown = fabric(tmp_path, wanted, "--check --diff")
     assert shown.rc == 0 and shown.stats["changed"] == {}
+
+
+# One compiler and two more runs of the fabric layer: each of some runs plays them, together.
+@pytest.mark.in_turn("wrapper")
+def test_hccl_s_wrapper_is_built_of_amazon_s_libfabric(
+    node: Host, with_wrapper: dict[str, Any], tmp_path: Path
+) -> None:
+    before = calls(node)
+    shown = fabric(tmp_path, with_wrapper, "--check --diff")
+    assert shown.rc == 0 and answer(shown)["changed"] and not node.file(WRAPPER).exists
+    result = fabric(tmp_path, with_wrapper, "--diff")
+    assert result.rc == 0, result.stdout.read()[-4000:]
+    found = answer(result)
+    assert [one["after_header"] for one in found["diff"]] == [WRAPPER] == [
+        one["after_header"] for one in answer(shown)["diff"]
+    ]  # fmt: skip
+    # The installer had nothing to do, and the plug-in's check has ended.
+    assert calls(node) == before and set(told(result)) == {"device", "kernel module"}
+    own = node.check_output("realpath /opt/amazon/efa/lib/libfabric.so.1")
+    loads = node.check_output(f"ldd {WRAPPER}").split("libfabric.so.1 => ")[1].split()[0]
+    assert node.check_output(f"realpath {loads}") == own
+    called = f"python3 -c 'import ctypes; print(ctypes.CDLL(\"{WRAPPER}\").providers())'"
+    assert int(node.check_output(called)) > 0
+
+
+@pytest.mark.in_turn("wrapper")
+def test_the_wrapper_that_is_there_is_not_built_again_and_one_that_was_changed_is(
+    node: Host, with_wrapper: dict[str, Any], tmp_path: Path
+) -> None:
+    built = node.file(WRAPPER).sha256sum
+    again = fabric(tmp_path, with_wrapper)
+    assert again.rc == 0 and again.stats["changed"] == {}
+    node.check_output(f"echo somebody > {WRAPPER}")
+    repaired = fabric(tmp_path, with_wrapper)
+    assert repaired.rc == 0 and answer(repaired)["changed"]
+    assert node.file(WRAPPER).sha256sum == built
+
+
+@pytest.mark.in_turn("wrapper")
+def test_other_sources_than_the_pinned_are_not_sent(node: Host, with_wrapper: dict[str, Any], tmp_path: Path) -> None:
+    wrong = {**with_wrapper, "gaudi_fabric_ofi_wrapper_checksum": "sha256:" + "0" * 64}
+    built = node.file(WRAPPER).sha256sum
+    result = fabric(tmp_path, wrong)
+    assert result.rc != 0 and "gaudi_fabric_ofi_wrapper_checksum is another one" in answer(result)["msg"]
+    assert node.file(WRAPPER).sha256sum == built
+    node.check_output(f"rm {WRAPPER}; ldconfig")
 
 
 @pytest.mark.long

@@ -16,6 +16,7 @@ from tests.sandbox_nodes import hosts, run, sandbox
 NODE = "node1"
 OURS = "/etc/sysctl.d/90-gaudi3-scale.conf"
 SITE = "/etc/sysctl.d/95-site.conf"
+CONF = "/etc/sysctl.conf"
 GRUB = "/etc/default/grub.d/50-site.cfg"
 LATER = "/etc/default/grub.d/zz-site.cfg"
 PAGES = "{kernel}/proc/sys/vm/nr_hugepages"
@@ -66,6 +67,20 @@ def test_more_huge_pages_of_sysctl_are_left_also_after_a_boot(node: Host, kernel
     assert host_layer(tmp_path).stats["changed"] == {}
     sandbox("reboot", NODE)
     assert pages(node, kernel) == MORE
+
+
+@pytest.mark.in_turn
+def test_omnia_s_huge_pages_in_sysctl_conf_are_adopted(node: Host, tmp_path: Path) -> None:
+    """Where ansible.posix.sysctl writes without a file; Intel's recipes write fewer there, which is refused."""
+    node.check_output(f"touch {CONF} && cp -a {CONF} {CONF}.kept && echo vm.nr_hugepages={MORE} >> {CONF}")
+    try:
+        assert f"gives {MORE} pages" in said(host_layer(tmp_path, "--check --diff"))
+        assert node.file(OURS).exists
+        assert f"gives {MORE} pages" in said(host_layer(tmp_path))
+        assert not node.file(OURS).exists
+        assert host_layer(tmp_path).stats["changed"] == {}
+    finally:
+        node.check_output(f"mv {CONF}.kept {CONF}")
 
 
 @pytest.mark.long

@@ -68,6 +68,14 @@ ALL = [
         checkpoint=SECOND,
         resumed=TRAINER,
     ),
+    Program(
+        "fine-tune",
+        "fine_tuned.py",
+        "--output_dir {directory} --use_cpu --ddp_backend gloo --report_to none --max_steps 600 --save_steps 20 "
+        "--save_total_limit 3 --per_device_train_batch_size 8",
+        SECOND,
+        r"Resuming from .*/checkpoint-(\d+)",
+    ),
 ]
 ROWS = {one.name: replace(one, name=f"own-{one.name}", place=OWN_DISKS) for one in ALL}
 # One of them in each short run, another one in the next.

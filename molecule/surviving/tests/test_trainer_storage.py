@@ -53,6 +53,7 @@ BUCKET = "training"
 DISK = "32m"
 # docs/checkpoints.md: in which order three ranks' gradients are added up changes with a restart.
 ROUNDING = 1e-6
+PROGRAM = "/opt/gaudi3_scale/venv/bin/gaudi3_scale"
 FULL = "[Errno 28] No space left on device"
 
 
@@ -183,6 +184,24 @@ def test_a_launch_goes_on_from_the_storage_where_no_node_has_a_checkpoint(
     assert same
     code, said = play(tmp_path / "end", "stop_training", gaudi_training_name=NAME)
     assert code == 0, said
+
+
+def test_tokens_in_the_storage_train_as_those_on_the_nodes(storage: S3Server, tmp_path: Path) -> None:
+    prepared = f"{PROGRAM} data prepare --text /usr/share/common-licenses --out /var/tmp/friday"
+    shell("node1", f"{prepared} && chmod a+r /var/tmp/friday.*")
+    for suffix in ("bin", "idx", "manifest.json"):
+        podman("cp", f"{SANDBOX}-node1:/var/tmp/friday.{suffix}", str(tmp_path / suffix))
+        storage.client.upload_file(str(tmp_path / suffix), BUCKET, f"tokens/friday.{suffix}")
+    losses = {}
+    for name, data in (("friday", f"s3://{BUCKET}/tokens/friday"), ("saturday", "/var/tmp/friday")):
+        given = trainer(name, gaudi_training_hosts=["node1"], gaudi_training_spares=[], gaudi_training_follow=True)
+        given["gaudi_training_environment"] = {**given["gaudi_training_environment"], **storage.environment()}
+        arguments = ["--metrics-every", "1", "--validation-batches", "0", "--loggers", "none"]
+        limits = {"gaudi_training_max_steps": 20, "gaudi_training_arguments": arguments, "gaudi_training_text": []}
+        code, said = play(tmp_path / name, **{**given, **limits, "gaudi_training_data": data})
+        assert code == 0, said
+        losses[name] = dict(steps("node1", name))
+    assert losses["friday"] == losses["saturday"] != {}
 
 
 def test_a_job_whose_last_state_is_nowhere_has_failed(disks: str, tmp_path: Path) -> None:

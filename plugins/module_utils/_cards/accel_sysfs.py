@@ -57,6 +57,12 @@ def _pci_card(path: Path) -> PciCard | None:
     return PciCard(path.name.lower(), pci_id, None if node is None or node < 0 else node)
 
 
+def told_model(card: PciCard, kernel_root: str = "/") -> str:
+    """What the card's driver calls its model (``HL225``), by its hwmon device; empty before the driver is loaded."""
+    device = Path(kernel_root, "sys/bus/pci/devices", card.pci_address)
+    return next(filter(None, (attribute(path, "name") for path in sorted(device.glob("hwmon/hwmon*")))), "")
+
+
 def accel_devices(kernel_root: str = "/") -> tuple[AccelDevice, ...]:
     """The devices of the accel class that are Gaudi cards, by PCI address; other makers' devices are left out."""
     known = {card.pci_address for card in pci_cards(kernel_root)}

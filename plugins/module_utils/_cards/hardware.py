@@ -13,6 +13,7 @@ Gaudi 3 alone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -133,6 +134,27 @@ GENERATIONS: tuple[Generation, ...] = (
     ),
 )
 
+
+@dataclass(frozen=True)
+class Model:
+    """A card that sources call by name, and of which none has the PCI id: only the node can say that it has one.
+
+    ``power_w`` is what hl_qual expects of its 54 V rail; None where no source says.
+    """
+
+    name: str
+    generation: str
+    power_w: int | None
+    source: str
+
+
+# Memory, ports and rates of these are published nowhere, so nothing is expected of them by their silicon.
+MODELS = (
+    Model("HL-328", "gaudi3", 645, "the table of powers in the vendor's pages on hl_qual; UNVERIFIED"),
+    Model("HL-388", "gaudi3", None, "named beside HL-328 in public files, without figures; UNVERIFIED"),
+)
+_MODEL_NAME = re.compile(r"HL-?(?P<number>[0-9]{3})", re.IGNORECASE)
+
 _BOARDS = {board.pci_id: board for generation in GENERATIONS for board in generation.boards}
 _GENERATION_OF_BOARD = {board.pci_id: generation for generation in GENERATIONS for board in generation.boards}
 
@@ -150,6 +172,18 @@ def generation_named(name: str) -> Generation | None:
 def board_of(pci_id: str) -> Board | None:
     """The card that has this PCI device id, written as for :func:`generation_of`."""
     return _BOARDS.get(_plain(pci_id))
+
+
+def label_of(pci_id: str, told: str) -> str:
+    """What a card is called: the board of its PCI id, except where the node tells another model (``told``, such as
+    ``HL328`` of its hwmon device); boards of one silicon may share an id. Empty for what nothing is known of.
+    """
+    board = board_of(pci_id)
+    label = board.label if board else ""
+    named = _MODEL_NAME.search(told)
+    if named is None or f"HL-{named['number']}" in label:
+        return label
+    return f"HL-{named['number']}"
 
 
 def external_ports(pci_id: str, module_id: int) -> tuple[int, ...]:

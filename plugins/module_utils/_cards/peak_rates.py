@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .accel_sysfs import pci_cards
-from .hardware import board_of
+from .accel_sysfs import pci_cards, told_model
+from .hardware import label_of
 
 _INTEL = "Intel's product pages and white papers of the card, as published"
 _NVIDIA = "NVIDIA's data sheet of the card: 1,979 with sparsity, which is twice the dense rate"
@@ -61,9 +61,10 @@ def peak_of(card: str, precision: str) -> PeakRate | None:
 
 
 def gaudi_label(kernel_root: str = "/") -> str:
-    """The board of this node's cards by PCI id, empty where they differ, or one is not known."""
-    boards = [board_of(card.pci_id) for card in pci_cards(kernel_root)]
-    labels = {board.label if board else "" for board in boards}
+    """The board of this node's cards, by PCI id and what the node calls it; empty where they differ, or one is not
+    known.
+    """
+    labels = {label_of(card.pci_id, told_model(card, kernel_root)) for card in pci_cards(kernel_root)}
     return labels.pop() if len(labels) == 1 else ""
 
 

@@ -25,16 +25,17 @@ def foresee(release: Release, node: DriverNode, steps: Sequence[Step]) -> Driver
 
 
 def _foresee_one(release: Release, node: DriverNode, step: Step) -> DriverNode:
-    if step.action in ("install", "require"):
+    if step.action in ("install", "require", "image"):
         version = release.package_version if step.action == "install" else ""
         added = {name: Package(name, version, _is_held(node.packages, name), "installed") for name in step.names}
         # A package brings its own DKMS source, and takes away the one of the version before it.
         others = [entry for entry in node.dkms if entry.version == release.package_version or not version]
         left = [damage for damage in node.damages if not set(damage.packages) & set(step.names)]
-        return replace(node, packages={**node.packages, **added}, dkms=others, damages=left)
-    if step.action in ("hold", "unhold"):
+        kept = replace(node.kept, image=tuple(name for name in node.kept.image if name not in step.names))
+        return replace(node, packages={**node.packages, **added}, dkms=others, damages=left, kept=kept)
+    if step.action in ("hold", "unhold", "retain"):
         known = {name: node.packages.get(name, Package(name, "", False, "not-installed")) for name in step.names}
-        marked = {name: replace(package, held=step.action == "hold") for name, package in known.items()}
+        marked = {name: replace(package, held=step.action != "unhold") for name, package in known.items()}
         return replace(node, packages={**node.packages, **marked})
     if step.action == "list":
         return replace(node, boot_list=boot_list(release))
@@ -47,6 +48,14 @@ def _foresee_one(release: Release, node: DriverNode, step: Step) -> DriverNode:
     if step.action == "load":
         loaded = tuple(name for name in release.modules if name in node.loaded or name in step.names)
         return replace(node, loaded=loaded, loaded_version=node.loaded_version or release.version)
+    if step.action == "choose":
+        return replace(node, kept=replace(node.kept, following=step.names[0], undone=()))
+    if step.action == "give_back":
+        freed = {
+            name: replace(node.packages[name], held=False) for name in node.kept.to_release if name in node.packages
+        }
+        kept = replace(node.kept, following=step.names[0], back_to="", to_release=())
+        return replace(node, packages={**node.packages, **freed}, kept=kept)
     return _set_right(node, step)
 
 
@@ -78,7 +87,7 @@ def describe(node: DriverNode) -> str:
     packages = [_described(package) for package in vendor_packages(node).values()]
     builds = [f"{entry.version} {entry.state} for {entry.kernel}" for entry in node.dkms if entry.kernel]
     lines = [f"package: {package}" for package in sorted(packages)]
-    ours = sorted([*vendor_packages(node), *node.kernel_packages])
+    ours = sorted({*vendor_packages(node), *node.kernel_packages, *node.kept.packages} & set(node.packages))
     lines += [f"held: {name}" for name in ours if node.packages[name].held]
     lines += [f"damaged: {damage.sentence}" for damage in node.damages if damage.repairable or damage.packages]
     lines += [f"to prepare for signing: {name}" for name in node.signing.preparations]
@@ -87,6 +96,7 @@ def describe(node: DriverNode) -> str:
     lines += [f"dkms: {build}" for build in sorted(builds)]
     lines += [f"at boot: {line}" for line in (node.boot_list or "").splitlines() if not line.startswith("#")]
     lines += [f"loaded: {name}" for name in node.loaded]
+    lines += [f"boots next: {node.kept.following}"] if node.kept.following else []
     release = "unknown" if node.loaded_version == UNTOLD else node.loaded_version or "none"
     return "".join(f"{line}\n" for line in [*lines, f"loaded release: {release}"])
 

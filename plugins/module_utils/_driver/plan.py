@@ -23,6 +23,7 @@ from .._releases.lookup import Release, find_release, release_part, version_key
 from . import dkms
 from .dkms import DkmsEntry
 from .dkms_repair import Damage
+from .kept_kernel import KeptKernel, is_headers
 from .module_signing import SigningOptions
 from .signing import Signing
 
@@ -50,6 +51,10 @@ ORDER = (
     "ports",
     "verify",
     "start",
+    "image",
+    "choose",
+    "retain",
+    "give_back",
 )
 # After these the node has to be looked at again: dkms may say nothing at all as long as its tree is damaged.
 PREPARING = ("mend", "sign")
@@ -63,8 +68,9 @@ class DriverOptions:
 
     Empty ``kernels`` are the running one and the one that boots next. ``packages`` are the vendor's, ``os_packages``
     the distribution's, where ``{kernel}`` stands for each kernel. ``others`` takes along what else of the vendor is
-    installed, ``hold_kernel`` holds what would bring another kernel. The signing options are files on the node, see
-    :class:`SigningOptions`. ``cards`` 0 wants as many as there were before. Times are in seconds.
+    installed, ``hold_kernel`` holds what would bring another kernel, ``kernel`` is the one to keep. The signing options
+    are files on the node, see :class:`SigningOptions`. ``cards`` 0 wants as many as there were before. Times are in
+    seconds.
     """
 
     release: str
@@ -72,6 +78,7 @@ class DriverOptions:
     packages: Sequence[str] = ()
     os_packages: Sequence[str] = ()
     kernels: Sequence[str] = ()
+    kernel: str = ""
     hold: bool = True
     hold_kernel: bool = False
     signing_key: str = ""
@@ -106,7 +113,7 @@ class DriverNode:
     ``loaded_version`` what the driver calls itself (:data:`UNTOLD` where it does not), ``files`` module to file of the
     running kernel, ``boot_list`` the modules that every boot loads, ``ports_unit`` the unit that brings the external
     ports up (empty: none), ``obstacle`` why the cards' firmware forbids the change; ``iommu_in_the_way`` says that the
-    IOMMU translates for the cards.
+    IOMMU translates for the cards; ``kept`` is the kernel that the node is to keep.
     """
 
     running: str
@@ -129,6 +136,7 @@ class DriverNode:
     cards: int = 0
     obstacle: str | None = None
     iommu_in_the_way: bool = False
+    kept: KeptKernel = field(default_factory=KeptKernel)
     marker: Marker | None = None
 
 
@@ -207,12 +215,15 @@ def _is_at(package: Package | None, release: Release) -> bool:
 
 def required(options: DriverOptions, node: DriverNode) -> tuple[str, ...]:
     """The distribution's packages that are missing. Headers that are there, from any package, are not asked for."""
+    first = node.kept.image if node.kept.image_first else ()
     names = [
         template.replace("{kernel}", kernel)
         for template in options.os_packages
         for kernel in node.kernels
-        if not (kernel in node.headers and "{kernel}" in template and ("headers" in template or "devel" in template))
+        if not (kernel in node.headers and is_headers(template))
     ]
+    # What comes with the image waits for it: the driver is built before that.
+    names = [*(name for name in names if name not in node.kept.image), *first]
     missing = (name for name in dict.fromkeys(names) if name not in node.packages or not node.packages[name].installed)
     return tuple(missing)
 
@@ -230,6 +241,14 @@ def unbuilt(release: Release, node: DriverNode) -> tuple[str, ...]:
 def refusals(options: DriverOptions, release: Release, node: DriverNode, check_mode: bool = False) -> list[str]:
     """Why nothing can be done on this node yet, a clause each. Jobs that run now do not stand against a look ahead."""
     reasons = [node.obstacle] if node.obstacle else []
+    reasons += [node.kept.refusal] if node.kept.refusal else []
+    # A run reads the package lists anew before it says this.
+    reasons += [node.kept.unlisted] if node.kept.unlisted and not check_mode else []
+    if node.kept.wanted and is_change(options, release, node) and (node.kept.image or not node.kept.running_fits):
+        reasons.append(
+            f"the node is to get kernel {node.kept.wanted} and another release at once: have it boot the kernel with "
+            "the release that it has first"
+        )
     if reload_required(options, release, node):
         # Nothing of the vendor's can work on a driver that is not his: that one goes as soon as nobody has it open.
         if not options.reload and node.loaded_version != UNTOLD:
@@ -284,10 +303,26 @@ def plan(options: DriverOptions, release: Release, node: DriverNode) -> list[Ste
         Step("unhold", tuple(name for name in wanted if not options.hold and name in held)),
         Step("hold", tuple(to_hold)),
         *_load_steps(options, release, node),
+        *_kernel_steps(options, node),
     ]
     # Behind the barrier the node would be without a driver: the run ends with a refusal once all is prepared.
     ends = bool(node.signing.barrier) and reload_required(options, release, node)
     return [step for step in steps if step.names and (step.action in PREPARING or not ends)]
+
+
+def _kernel_steps(options: DriverOptions, node: DriverNode) -> list[Step]:
+    """Last of all: a kernel may only boot once the driver is built for it, and nothing has failed."""
+    kept = node.kept
+    coming = {*required(options, node), *kept.image}
+    ours = [*kept.packages, *(() if options.hold_kernel else node.kernel_packages)] if kept.wanted else []
+    held = {name for name, package in node.packages.items() if package.held}
+    there = {name for name, package in node.packages.items() if package.installed}
+    return [
+        Step("image", () if kept.image_first else kept.image),
+        Step("choose", (kept.wanted,) if kept.undone else ()),
+        Step("retain", tuple(name for name in ours if name in coming | there and name not in held)),
+        Step("give_back", (kept.back_to,) if kept.back_to else ()),
+    ]
 
 
 def _to_repair(node: DriverNode, missing: Sequence[str]) -> tuple[str, ...]:
@@ -331,7 +366,8 @@ def _unload_steps(options: DriverOptions, release: Release, node: DriverNode) ->
 
 
 def _load_steps(options: DriverOptions, release: Release, node: DriverNode) -> list[Step]:
-    if not options.load_modules or node.signing.barrier or waits_for_passthrough(options, node):
+    waits = waits_for_passthrough(options, node) or not node.kept.running_fits
+    if not options.load_modules or node.signing.barrier or waits:
         return []
     reloaded = reload_required(options, release, node)
     steps = [Step("load", tuple(name for name in release.modules if reloaded or name not in node.loaded))]

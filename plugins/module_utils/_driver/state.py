@@ -21,7 +21,7 @@ from .._fabric.ports import UNIT as PORTS_UNIT
 from .._firmware.record import unfinished
 from .._host.kernel.boot_kernels import boot_kernels
 from .._host.kernel.hold import kernel_globs, kernel_packages
-from .._node import driver_marker, kernel_modules, systemd_units
+from .._node import driver_marker, kernel_modules, restart_due, systemd_units
 from .._node.commands import Run
 from .._node.driver_marker import Marker
 from .._node.lock import exclusive
@@ -33,7 +33,7 @@ from .._packages.lock_holder import locks_of, require_free
 from .._packages.package_system import Package, PackageSystem
 from .._releases.lookup import RELEASES, Release, find_release
 from .._verify.compatibility import firmware_obstacle
-from . import dkms
+from . import dkms, kept_kernel, kernel_sources
 from . import signing as driver_signing
 from .dkms_repair import find_damages
 from .module_override import module_override
@@ -68,13 +68,16 @@ def read(
     """See the node; changes nothing."""
     system = system or node_packages.of_node(run, root)
     running = kernel_modules.running_kernel(options.kernel_root)
-    kernels = list(options.kernels) or boot_kernels(run, options.kernel_root, root)
+    kept = kernel_sources.look(options.kernel, options.os_packages, release, running, run, system, root)
+    usual = () if options.kernels else boot_kernels(run, options.kernel_root, root)
+    kernels = kept_kernel.kernels_to_build(options.kernels, usual, running, kept)
     loaded = kernel_modules.loaded_modules(_EVERY_MODULE, options.kernel_root)
     version = kernel_modules.loaded_version(options.kernel_root)
     if version is None and kernel_modules.DRIVER_MODULE in loaded:
         version = UNTOLD
     named = [name.replace("{kernel}", kernel) for name in options.os_packages for kernel in kernels]
-    kernel_names = _kernel_packages(system) if options.hold_kernel else {}
+    named += [*kept.image, *kept.packages, *kept.to_release]
+    kernel_names = _kernel_packages(system) if options.hold_kernel or kept.wanted else {}
     cards = len(pci_cards(options.kernel_root))
     files = {kernel: kernel_modules.module_files(release.modules, kernel, run) for kernel in {running, *kernels}}
     return DriverNode(
@@ -97,6 +100,7 @@ def read(
         boot_list=read_text(str(Path(root, BOOT_LIST))),
         ports_unit=PORTS_UNIT if systemd_units.is_enabled(run, PORTS_UNIT) else "",
         cards=cards,
+        kept=kept,
         iommu_in_the_way=bool(cards) and read_kernel(options.kernel_root).iommu_in_the_way,
         obstacle=unfinished(root) or _obstacle(version, release, run, options.kernel_root),
         marker=driver_marker.read(root),
@@ -125,12 +129,19 @@ def converge(options: DriverOptions, run: Run, check_mode: bool, root: str = "/"
     if check_mode:
         return _converge(options, release, run, check_mode, root)
     with exclusive("driver", options.lock_timeout, root):
-        return _converge(options, release, run, check_mode, root)
+        result = _converge(options, release, run, check_mode, root)
+        state = str(Path(root, "var/lib/gaudi3_scale"))
+        restart_due.keep("driver", result["restart_reasons"], state, options.kernel_root)
+    return result
 
 
-def _converge(options: DriverOptions, release: Release, run: Run, check_mode: bool, root: str) -> dict[str, object]:
+def _converge(options: DriverOptions, release: Release, run: Run, check_mode: bool, root: str) -> dict[str, Any]:
     system = node_packages.of_node(run, root)
     before = node = read(options, release, run, root, system)
+    if node.kept.unlisted and not check_mode:
+        # A new node has no package lists, or old ones.
+        system.refresh(options.lock_timeout)
+        before = node = read(options, release, run, root, system)
     _require_possible(options, release, node, check_mode)
     steps = plan(options, release, node)
     if check_mode or not steps:
@@ -165,8 +176,11 @@ def _result(
     after: DriverNode,
     steps: Sequence[Step],
     not_started: Sequence[str],
-) -> dict[str, object]:
+) -> dict[str, Any]:
     previous = previous_release(options, before)
+    reasons = kept_kernel.restart_reasons(after.kept, after.running)
+    said = [*warnings(after), *passthrough_warnings(options, before, after)]
+    said += kept_kernel.warnings(after.kept, after.running)
     return {
         "changed": bool(steps),
         "diff": difference(before, after),
@@ -182,8 +196,9 @@ def _result(
         "holders": [{**vars(holder), "devices": list(holder.devices)} for holder in before.holders],
         "held": sorted(name for name, package in after.packages.items() if package.held),
         "not_started": list(not_started),
-        "restart_required": waits_for_passthrough(options, after),
-        "warnings": [*warnings(after), *passthrough_warnings(options, before, after), *not_started],
+        "restart_required": waits_for_passthrough(options, after) or bool(reasons),
+        "restart_reasons": reasons,
+        "warnings": [*said, *not_started],
     }
 
 
@@ -230,6 +245,7 @@ def _go_back(marker: Marker, previous: Release, error: GaudiError, context: Step
         rollback=False,
         # It was loaded before.
         load_without_passthrough=True,
+        kernel="",
         # DKMS keeps its settings; that it could not sign may be why the node goes back.
         signing_key="",
         signing_certificate="",

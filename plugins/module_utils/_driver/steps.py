@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import shutil
 import time
-from dataclasses import dataclass, field
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Mapping, Sequence
 
 from .._cards import holders as card_holders
 from .._errors import GaudiError
+from .._host.kernel import boot_choice
 from .._node import kernel_modules, systemd_units
 from .._node.commands import Run
 from .._node.rendered_files import WantedFile, pending, write
@@ -64,7 +66,8 @@ def _require(step: Step, context: StepContext) -> None:
     _prepare(step.names, context)
     started = int(time.time())
     try:
-        context.system.install(step.names, context.options.lock_timeout)
+        with boot_choice.default_kept(context.run, context.root) if context.options.kernel else nullcontext():
+            context.system.install(step.names, context.options.lock_timeout)
     except GaudiError as error:
         # Headers of another kernel have DKMS build the driver that is there for it.
         failed = _failed_build(context, started)
@@ -212,6 +215,44 @@ def _verify(step: Step, context: StepContext) -> None:
     )
 
 
+def _image(step: Step, context: StepContext) -> None:
+    _prepare(step.names, context)
+    context.system.install(step.names, context.options.lock_timeout)
+
+
+def _choose(step: Step, context: StepContext) -> None:
+    (kernel,) = step.names
+    # A kernel without the driver never boots, whatever came in between.
+    if kernel not in _built(context):
+        raise GaudiError(f"Kernel {kernel} is not chosen: no driver is built for it; see `dkms status` on the node.")
+    _prefer_in(kernel, context)
+    boot_choice.choose(kernel, context.run, context.root)
+
+
+def _retain(step: Step, context: StepContext) -> None:
+    record = boot_choice.read_record(context.root)
+    if record is not None:
+        held = tuple(dict.fromkeys([*record.held, *step.names]))
+        boot_choice.keep_record(replace(record, held=held), context.root)
+    context.system.hold(step.names)
+
+
+def _give_back(_step: Step, context: StepContext) -> None:
+    record = boot_choice.read_record(context.root)
+    boot_choice.give_back(_built(context), context.run, context.root)
+    if record is not None and record.held and not context.options.hold_kernel:
+        context.system.unhold(record.held)
+    boot_choice.keep_record(None, context.root)
+
+
+def _built(context: StepContext) -> list[str]:
+    """The kernels for which the release's driver is installed."""
+    entries = dkms.read_status(context.run)
+    names = dict.fromkeys(entry.kernel for entry in entries if entry.kernel)
+    version = context.release.package_version
+    return [kernel for kernel in names if dkms.installed_for(entries, version, kernel)]
+
+
 def _files(context: StepContext, version: str = "") -> str:
     return str(Path(context.root, PACKAGE_FILES, version or context.release.package_version))
 
@@ -242,4 +283,8 @@ EFFECTS: Effects[StepContext] = {
     "ports": _ports,
     "start": _start,
     "verify": _verify,
+    "image": _image,
+    "choose": _choose,
+    "retain": _retain,
+    "give_back": _give_back,
 }

@@ -26,6 +26,7 @@ from .ip_addresses import management_interface
 from .layer3 import state as layer3
 from .layer3.port_addresses import ROUTED_LAYER, RoutedOptions
 from .measurement import Measuring, measurable
+from .other_starters import other_starters
 from .provider import AUTO, GAUDI_ETHERNET, check_provider, choose, shortcomings, silent_ports
 from .sysfs import CardPort, Network, card_ports, read_network
 
@@ -109,6 +110,7 @@ def _converge(options: FabricOptions, place: Place, run: Run, check_mode: bool) 
             *replaced(changes),
             *_warnings(after, options.provider, choice.provider, check_mode),
             *_without_ports(options, after, choice.provider),
+            *(other_starters(place.root) if program else []),
             *routed.warnings,
         ],
         "fabric": fact,

@@ -108,6 +108,9 @@ NETWORKS: Mapping[str, Network] = {
     "ethernet": Network(instead=_OVER_HOST),
 }
 
+# libfabric's own switch (fi_getinfo(3)). Where a node has an adapter of EFA, TCP alone is only had by asking for it.
+PLAIN_TCP = {"FI_PROVIDER": "tcp"}
+
 
 def network_flags(provider: str, *, instead: bool) -> dict[str, str]:
     """The flags of a network by name; with ``instead`` also those that it needs where the cards' ports have links."""

@@ -51,8 +51,11 @@ def check_data(job: Job, paths: JobPaths, run: Run) -> None:
 
 
 def data_of(command: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Each file or directory that the built-in trainer is to read, and the option that names it."""
+    """Each file or directory that the built-in trainer is to read, and the option that names it; what lies in a bucket
+    is the trainer's to look for, with the job's credentials."""
     for path, option in _paths_of(command):
+        if path.startswith("s3://"):
+            continue
         for suffix in SUFFIXES[option]:
             yield path + suffix, option
 

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any, Mapping, NoReturn
 
 from .module_failure import module_failure
 from .module_options import unreadable
+from .pages import SEE, page_about, see_also
 from .secret_words import HIDDEN, is_secret, without_secrets
 
 if TYPE_CHECKING:
 
     class _Module:
         """What is called here of AnsibleModule, which the core does not import."""
+
+        _name: str
 
         def _log_invocation(self) -> None:
             """Ansible's own line in the node's log, with the options."""
@@ -63,7 +66,11 @@ class MaskedOptions(_Module):
 
     def fail_json(self, msg: str, **result: Any) -> NoReturn:
         self.params = shown_options(self.params, self.argument_spec)
-        super().fail_json(msg=msg, **result)
+        super().fail_json(msg=msg, **{**result, SEE: self._see()})
+
+    def _see(self) -> str:
+        """Where more is written. A task may name the module without its collection."""
+        return see_also(page_about("", f"gaudi3.scale.{self._name.rpartition('.')[2]}"))
 
 
 def shown_options(given: Mapping[str, Any], argument_spec: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

@@ -20,6 +20,8 @@ _UNIT = re.compile(r"[A-Za-z0-9][A-Za-z0-9:_.@-]{0,200}\.(?:service|socket|targe
 # to remove, and anything with a first - for an option.
 _PACKAGE = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9+._-]*[A-Za-z0-9+])?(?::[a-z0-9]+)?(?:=[A-Za-z0-9.+:~-]*[A-Za-z0-9])?")
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+(?:[-.+~][A-Za-z0-9.+~-]*)?")
+_KERNEL = re.compile(r"[0-9]+\.[0-9][A-Za-z0-9.+~_-]*[A-Za-z0-9]")
+_KERNEL_WORDS = ("", "supported", "distribution")
 _ACCOUNT = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}\$?")
 
 
@@ -53,6 +55,16 @@ def check_package(option: str, name: str) -> None:
     if not _PACKAGE.fullmatch(name.replace("{kernel}", "0")):
         raise GaudiError(
             f"{option} has {name!r:.80}; give names of the distribution's packages, such as curl or curl=7.88.1-10.",
+            option=option,
+        )
+
+
+def check_kernel(option: str, kernel: str) -> None:
+    """A word for a kernel, or the release of one: it becomes part of package names and of GRUB's settings."""
+    if kernel not in _KERNEL_WORDS and not _KERNEL.fullmatch(kernel):
+        raise GaudiError(
+            f"{option} is {kernel!r:.80}; give supported, distribution, or a kernel's release, such as "
+            "6.8.0-45-generic.",
             option=option,
         )
 

@@ -25,7 +25,7 @@ _LONGEST_STEP = 1e6
 class Step:
     """``seconds`` is all of it, ``communication`` what the rank waited for others: None where nothing tells it.
     ``drain`` is how long the card was still at work when the host had queued everything. A ``traced`` step
-    is slower."""
+    is slower. ``queued`` is how long the rank waited for a processor that others had."""
 
     number: int
     seconds: float
@@ -33,6 +33,7 @@ class Step:
     communication: Optional[float]
     drain: float = 0.0
     traced: bool = False
+    queued: float = 0.0
 
     @property
     def waited(self) -> float:
@@ -78,6 +79,7 @@ def as_data(record: RankRecord) -> dict[str, Any]:
             "communication": None if step.communication is None else round(step.communication, 7),
             "drain": round(step.drain, 7),
             "traced": step.traced,
+            "queued": round(step.queued, 7),
         }
         for step in record.steps
     ]
@@ -128,6 +130,7 @@ def _step(data: Mapping[str, Any]) -> Step:
         None if communication is None else _seconds(communication),
         _seconds(data.get("drain", 0.0)),
         bool(data.get("traced", False)),
+        _seconds(data.get("queued", 0.0)),
     )
 
 

@@ -21,7 +21,8 @@ class Rule:
 
 
 # TraceML warns from a tenth of a step on, too. Host time is what is left between the operations: of small models Python
-# needs a fifth without a fault, and so do moves of memory for gradients and optimizer.
+# needs a fifth without a fault, and so do moves of memory for gradients and optimizer. Ranks that share a host's cores
+# differ by a tenth without a fault, step after step (python -m benchmarks.profile_verdicts).
 RULES = {
     DATA: Rule(
         0.10,
@@ -31,12 +32,14 @@ RULES = {
     HOST: Rule(
         0.20,
         "host-bound: Python is at work or waits between operations, and the card has none queued",
-        "open the trace and look for the gaps between operations; a larger --batch-size and --compile make them fewer",
+        "open the trace (docs/profile.md#traces) and look for the gaps between operations; a larger --batch-size and "
+        "--compile make them fewer",
     ),
     COMPILE: Rule(
         0.10,
         "compile-bound: graphs are compiled again after the warm-up",
-        "keep shapes equal (pad to a few lengths, drop the last batch); TORCH_LOGS=recompiles names the tensor",
+        "keep shapes equal (pad to a few lengths, drop the last batch); launch_training.yml with TORCH_LOGS=recompiles "
+        "in gaudi_training_environment names the tensor",
     ),
     COMMUNICATION: Rule(
         0.10,
@@ -49,12 +52,12 @@ RULES = {
         "open the trace and look for the copies named; if memory is full, gaudi3_scale estimate and --checkpointing",
     ),
     SLOW_RANK: Rule(
-        0.10,
+        0.15,
         "a slow rank: all others wait for it",
         "ansible-playbook gaudi3.scale.verify --limit {node}; with --profile-ranks {rank} its trace shows what it does",
     ),
     SLOW_NODE: Rule(
-        0.10,
+        0.15,
         "a slow node: all of its ranks are slow, and the others wait for them",
         "ansible-playbook gaudi3.scale.qualify_nodes --limit {node}; then gaudi3.scale.find_bad_nodes",
     ),
@@ -73,9 +76,13 @@ RULES = {
 FEWEST_STEPS = 5
 FEWEST_RANKS = 0.8
 # A rank is slow in itself where it is behind in this part of the steps.
-STEADY = 0.75
+STEADY = 0.9
+# And where no rank without a fault comes within this part of what is notable.
+APART = 0.5
 # Seconds that tracing takes for an event, generously.
 TRACED_EVENT = 1e-5
+# A rank that waits for a processor for this part of a step is told of beside the verdict.
+QUEUED = 0.10
 # A link that takes so many times as long as the fastest of its kind, within a node or between nodes.
 SLOW_LINK_RATIO = 3.0
 # From here on memory is called full beside the verdict.

@@ -18,15 +18,21 @@ OWN_PARTS = (*PARTS, HOST)
 
 @dataclass(frozen=True)
 class RankMeans:
-    """Mean seconds a step. ``busy`` is what the rank did itself, and ``each_busy`` that of each step."""
+    """Mean seconds a step. ``busy`` is what the rank did itself, ``queued`` what of it it waited for a processor, and
+    ``own`` the rest; ``each_own`` is that of each step."""
 
     rank: int
     node: str
     busy: float
+    queued: float
     parts: Mapping[str, float]
-    each_busy: tuple[float, ...]
+    each_own: tuple[float, ...]
     waited: float
     drain: float
+
+    @property
+    def own(self) -> float:
+        return self.busy - self.queued
 
 
 @dataclass(frozen=True)
@@ -69,14 +75,17 @@ def typical(values: Sequence[float]) -> float:
 
 
 def _means(record: RankRecord, steps: Sequence[Step], knows: bool) -> RankMeans:
-    each = tuple(_busy(step, knows) for step in steps)
+    busy = [_busy(step, knows) for step in steps]
+    # On its way to the end of a wait for others it waits for a processor as well.
+    queued = [min(step.queued, seconds) for step, seconds in zip(steps, busy)]
     parts = {part: fmean(step.parts.get(part, 0.0) for step in steps) for part in PARTS}
     return RankMeans(
         record.rank,
         record.node,
-        fmean(each),
+        fmean(busy),
+        fmean(queued),
         {**parts, HOST: fmean(step.host for step in steps) if knows else 0.0},
-        each,
+        tuple(all_of_it - waited for all_of_it, waited in zip(busy, queued)),
         fmean(step.waited for step in steps),
         fmean(step.drain for step in steps),
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Mapping, Optional, Sequence
 
 from .records import RankRecord
-from .rules import RULES, SLOW_LINK_RATIO, SLOW_NODE, SLOW_RANK, STEADY
+from .rules import APART, RULES, SLOW_LINK_RATIO, SLOW_NODE, SLOW_RANK, STEADY
 from .side_by_side import OWN_PARTS, Measured, RankMeans, typical
 
 
@@ -37,13 +37,19 @@ class SlowLink:
 
 
 def behind(measured: Measured) -> list[Behind]:
-    """Nodes of which every rank is slow, and the ranks that are slow beside them; the slowest first."""
-    usual = typical([rank.busy for rank in measured.ranks])
-    columns = [typical(column) for column in zip(*(rank.each_busy for rank in measured.ranks))]
+    """Nodes of which every rank is slow, and the ranks that are slow beside them; the slowest first.
+
+    What counts is a rank's own work, without what it waited for a processor: that is taken by others.
+    """
+    usual = typical([rank.own for rank in measured.ranks])
+    columns = [typical(column) for column in zip(*(rank.each_own for rank in measured.ranks))]
+    apart = _apart(measured)
     slow = {
         rank.rank: rank
         for rank in measured.ranks
-        if _notable(rank.busy - usual, measured, SLOW_RANK) and _steady(rank, columns, measured) >= STEADY
+        if rank.own >= apart
+        and _notable(rank.own - usual, measured, SLOW_RANK)
+        and _steady(rank, columns, measured) >= STEADY
     }
     nodes = _slow_nodes(measured, slow)
     found = []
@@ -53,8 +59,8 @@ def behind(measured: Measured) -> list[Behind]:
     for rank in slow.values():
         # On a slow node only what a rank needs beyond its neighbors.
         base = usual + nodes.get(rank.node, 0.0)
-        if _notable(rank.busy - base, measured, SLOW_RANK):
-            found.append(_behind(SLOW_RANK, [rank], rank.busy - base + usual, usual, measured, columns))
+        if _notable(rank.own - base, measured, SLOW_RANK):
+            found.append(_behind(SLOW_RANK, [rank], rank.own - base + usual, usual, measured, columns))
     return sorted(found, key=lambda one: -one.seconds)
 
 
@@ -82,10 +88,18 @@ def _notable(seconds: float, measured: Measured, word: str) -> bool:
     return seconds >= RULES[word].least * measured.seconds
 
 
+def _apart(measured: Measured) -> float:
+    """The least busy time of those that stand apart from ranks without a fault. On a busy host these differ by as much
+    as one that is a little slow, but evenly: none of them is far from the next one."""
+    ordered = sorted(rank.own for rank in measured.ranks)
+    least = APART * RULES[SLOW_RANK].least * measured.seconds
+    return next((above for below, above in zip(ordered, ordered[1:]) if above - below >= least), float("inf"))
+
+
 def _steady(rank: RankMeans, columns: Sequence[float], measured: Measured) -> float:
     """In which part of the steps it was behind by half of what is notable: one late step is no slow rank."""
     least = RULES[SLOW_RANK].least * measured.seconds / 2
-    return sum(busy - usual >= least for busy, usual in zip(rank.each_busy, columns)) / len(columns)
+    return sum(own - usual >= least for own, usual in zip(rank.each_own, columns)) / len(columns)
 
 
 def _slow_nodes(measured: Measured, slow: Mapping[int, RankMeans]) -> dict[str, float]:
@@ -93,9 +107,9 @@ def _slow_nodes(measured: Measured, slow: Mapping[int, RankMeans]) -> dict[str, 
     by_node: dict[str, list[RankMeans]] = {}
     for rank in measured.ranks:
         by_node.setdefault(rank.node, []).append(rank)
-    usual = typical([rank.busy for rank in measured.ranks])
+    usual = typical([rank.own for rank in measured.ranks])
     return {
-        node: min(rank.busy for rank in ranks) - usual
+        node: min(rank.own for rank in ranks) - usual
         for node, ranks in by_node.items()
         if len(ranks) > 1 and len(by_node) > 1 and all(rank.rank in slow for rank in ranks)
     }

@@ -10,7 +10,7 @@ from typing import Mapping, Optional, Sequence
 
 from .common_causes import Finding, common_causes
 from .records import RankRecord
-from .rules import COMPUTE, FEWEST_RANKS, FEWEST_STEPS, FULL_MEMORY, RULES, SLOW_LINK
+from .rules import COMPUTE, FEWEST_RANKS, FEWEST_STEPS, FULL_MEMORY, QUEUED, RULES, SLOW_LINK
 from .side_by_side import Measured, side_by_side
 from .stragglers import Behind, SlowLink, behind, slow_links
 from .trace_summary import TraceSummary
@@ -130,8 +130,20 @@ def _notes(
         notes.append("without a trace, moved bytes and gaps between operations are not seen")
     if measured.steps and world > 1 and not measured.knows_waiting:
         notes.append("nothing tells what ranks wait for others here: a rank slow in backward, and links, are not seen")
+    notes += _queued(measured)
     told = dict.fromkeys(note for record in records for note in record.notes)
     return (*notes[:8], *list(told)[:8])
+
+
+def _queued(measured: Measured) -> list[str]:
+    """Of the rank that waited most for a processor, where that is notable."""
+    if not measured.ranks or measured.seconds <= 0:
+        return []
+    rank = max(measured.ranks, key=lambda one: one.queued)
+    if rank.queued < QUEUED * measured.seconds:
+        return []
+    waited = f"rank {rank.rank} on {rank.node} waited {_ms(rank.queued)} a step for a processor of its host"
+    return [f"{waited}; end what else runs there, or start fewer processes"]
 
 
 def _ms(seconds: float) -> str:

@@ -141,7 +141,7 @@ def _operating_system(facts: HpuFacts, release: Release, wanted: Wanted) -> Iter
             kernel_fits(facts.kernel.release or "", kernels) or wanted.allow_unsupported_os,
             f"{' or '.join(kernels) or 'any'} for {facts.system.os} at release {release.version}",
             facts.kernel.release or "unknown",
-            f"boot such a kernel, {allow}",
+            f"boot such a kernel (driver.yml with gaudi_driver_kernel: supported installs one), {allow}",
         )
 
 

@@ -43,7 +43,7 @@ NOT_MEASURED = (
     NotMeasured(
         ("Use memory-efficient data loading (`pin_memory=True`)", "Enable non-blocking data transfer"),
         "Whether the bridge gains from pinned memory differs by release.",
-        "launch_training.yml with it and without, and the item data_share of each",
+        "the metric line pinned_memory of the trainer, which measures it at each start",
     ),
     NotMeasured(
         ("Use JIT compilation for inference", "4. **Slow Inference** (>100ms per request)"),

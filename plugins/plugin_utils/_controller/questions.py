@@ -80,6 +80,11 @@ QUESTIONS: Mapping[str, Mapping[str, Any]] = {
         "text": "What a pod gets beside its cards, by what a node has: memory=690Gi, hugepages-2Mi=42000Mi, cpu=128.",
     },
     "gaudi_max_fail_percentage": {"title": "Maximum failed nodes (%)", "min": 0, "max": 100},
+    "gaudi_migration_directory": {"title": "Directory for the inventory"},
+    "gaudi_migration_sources": {
+        "title": "Files of the other tool",
+        "text": "Files and directories on the controller, separated by commas, such as those of a project.",
+    },
     "gaudi_model_expected": {"title": "Version that the alias has now"},
     "gaudi_model_fingerprint": {"title": "Fingerprint of the model's signing key"},
     "gaudi_model_host": {"title": "Host that publishes"},

@@ -10,8 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.provider import AUTO, GAUDI_ETHERNET, PROVIDERS
-from ansible_collections.gaudi3.scale.plugins.module_utils._flags.profiles import network_flags
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.provider import (
+    AUTO,
+    EFA,
+    ETHERNET,
+    GAUDI_ETHERNET,
+    PROVIDERS,
+)
+from ansible_collections.gaudi3.scale.plugins.module_utils._flags.profiles import PLAIN_TCP, network_flags
 
 # What each node's hpu_fabric_networks answered.
 Looks = Mapping[str, Mapping[str, Any]]
@@ -76,7 +82,11 @@ def candidates_of(pair: Pair, looks: Looks) -> list[Candidate]:
         Candidate(
             provider,
             {node: str(_network(looks[node], provider)["interface"]) for node in pair.nodes},
-            network_flags(provider, instead=ports and provider != GAUDI_ETHERNET),
+            {
+                **network_flags(provider, instead=ports and provider != GAUDI_ETHERNET),
+                # Both would be one and the same measurement: the library chooses between them by itself.
+                **(PLAIN_TCP if provider == ETHERNET and EFA in usable else {}),
+            },
         )
         for provider in ([chosen] if chosen in usable else []) + others
     ]

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._fabric.provider import EFA, ETHERNET
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.quantities import rounded
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric.pairs import Looks, why_not
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fabric.rounds import Measured
@@ -59,11 +60,23 @@ def verdict_of(measured: Measured, node: str, looks: Looks, margin: float) -> No
         return NodeVerdict(NOT_OK, reason=f"the all-reduce over {chosen} failed: {own['why']}", **about)
     if fastest and fastest is not own and _bandwidth(fastest) > _bandwidth(own) * (1 + margin):
         return NodeVerdict(SLOWER, reason=_advice(own, fastest), **about)
+    plain = next((row for row in ranked if row["provider"] == ETHERNET), None)
+    if chosen == EFA and plain and _bandwidth(own) <= _bandwidth(plain) * (1 + margin):
+        return NodeVerdict(SLOWER, reason=_gains_nothing(own, plain), **about)
     return NodeVerdict(OK, **{**about, "fastest": chosen, "flags": own["flags"]})
 
 
 def _bandwidth(row: Mapping[str, Any]) -> float:
     return float(row["sizes"][-1]["busbw_gb_per_s"])
+
+
+def _gains_nothing(own: Mapping[str, Any], plain: Mapping[str, Any]) -> str:
+    """HCCL does not say which provider of libfabric it took: what it carried is the only sign that it was EFA."""
+    return (
+        f"efa, which is chosen, carried {rounded(_bandwidth(own))} GB/s, and plain TCP on the same nodes "
+        f"{rounded(_bandwidth(plain))}: HCCL gains nothing of EFA and most likely does not use it (its open sources "
+        "skip it from 1.18 on); see the warnings of fabric.yml, or set gaudi_fabric_provider: ethernet."
+    )
 
 
 def _advice(own: Mapping[str, Any], fastest: Mapping[str, Any]) -> str:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.pages import REACHING, page_about
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.order import (
     Order,
     is_cleaning_up,
     is_rescued,
     name_of,
 )
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.pages import REACHING, page_about
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.reasons import alike, reason_of
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.screen import Screen
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.tally import (

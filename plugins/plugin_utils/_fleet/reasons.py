@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.pages import ADDRESS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.text_width import cut, plain
 
 HIDDEN = "its output is hidden by no_log"
@@ -25,6 +26,8 @@ _OF_SSH = re.compile(
 _SAYS_NOTHING = re.compile(r"non-zero return code|MODULE FAILURE|Module result deserialization failed")
 _LAST_WORDS = ("stderr", "module_stderr", "stdout", "module_stdout")
 _MOST_OF_ITEM = 40
+# The page that a role's task names. The screen has each page once, at its end.
+_SEE = re.compile(rf" ?\bSee docs/\w+\.md in {re.escape(ADDRESS)}\.")
 
 
 def reason_of(result: Mapping[str, Any]) -> str:
@@ -36,7 +39,7 @@ def reason_of(result: Mapping[str, Any]) -> str:
     if bad:
         return f"{_items(len(bad), len(items), bad[0])}: {reason_of(bad[0])}"
     said = result.get("msg") or result.get("reason") or ""
-    text = plain("; ".join(map(str, said)) if isinstance(said, (list, tuple)) else said)
+    text = _SEE.sub("", plain("; ".join(map(str, said)) if isinstance(said, (list, tuple)) else said))
     for words in _FIRST_WORDS:
         text = text.removeprefix(words)
     if not text or _SAYS_NOTHING.match(text):

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible import constants as C  # noqa: N812 - as all of Ansible has it
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.pages import ADDRESS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.final_table import (
     OUT,
     numbered,
@@ -21,7 +22,6 @@ from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.fleet import F
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.host_names import compact, in_order, shortened
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.live_line import LiveLine
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.order import name_of
-from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.pages import ADDRESS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.tally import Tally, Trouble
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.text_width import columns_of, cut, wrapped
 

@@ -40,13 +40,24 @@ def generation_of(instance_type: str, name: str) -> str:
     return TYPES.get(instance_type, "")
 
 
+def is_host_name(text: str) -> bool:
+    """Whether a host may be called so."""
+    return _NAME.fullmatch(text) is not None
+
+
+def is_reachable(text: str) -> bool:
+    """Whether it is an address, or a name that can be a word of ssh's, where -oProxyCommand= would be an option, and is
+    no number for an address."""
+    return is_address(text) or (is_host_name(text) and not is_number(text))
+
+
 def in_order(nodes: Iterable[Node], path: str) -> list[Node]:
     """Sorted by name, numbers by their value: a cloud lists its servers in a different order each time, and ranks
     follow the inventory's. Raises GaudiError for what cannot be an inventory.
     """
     found: dict[str, Node] = {}
     for node in nodes:
-        if not _NAME.fullmatch(node.name):
+        if not is_host_name(node.name):
             raise GaudiError(
                 f"{path}: {node.name!r} is not a valid host name; use letters, digits, dots and hyphens only."
             )
@@ -54,8 +65,7 @@ def in_order(nodes: Iterable[Node], path: str) -> list[Node]:
             raise GaudiError(
                 f"{path}: {node.name} has no address; start it, or choose another one by the option address."
             )
-        # It becomes a word of ssh's, where -oProxyCommand= would be an option.
-        if not (is_address(node.address) or (_NAME.fullmatch(node.address) and not is_number(node.address))):
+        if not is_reachable(node.address):
             raise GaudiError(
                 f"{path}: {node.name} has the address {node.address!r:.80}, which is neither a host name nor an "
                 "address; correct it there."

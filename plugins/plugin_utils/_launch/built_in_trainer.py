@@ -89,7 +89,17 @@ def batch_refusal(trainer: BuiltInTrainer) -> str:
             "gaudi_training_arguments has --model, and the probe knows only the built-in model; set "
             "gaudi_training_batch_size."
         )
-    return ""
+    return bucket_refusal(trainer.data)
+
+
+def bucket_refusal(data: str) -> str:
+    """Why nothing can be measured of tokens there, or nothing."""
+    if not data.startswith("s3://"):
+        return ""
+    return (
+        f"gaudi_training_data {data}: only a training reads tokens in a bucket; set gaudi_training_batch_size for a "
+        "launch, and measure with a copy of them on the nodes."
+    )
 
 
 def probe_options(trainer: BuiltInTrainer, processes: int, vocabulary: Optional[int]) -> dict[str, Any]:

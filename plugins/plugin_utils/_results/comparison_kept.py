@@ -20,7 +20,7 @@ _VARIABLES = {
 _MODEL = ("layers", "width", "heads", "sequence_length")
 # Those that are an option of the trainer, which takes them through gaudi_training_arguments.
 _SWITCHES = {"checkpointing": "--checkpointing", "compile": "--compile"}
-_ARGUMENTS = {"clip": "--clip"}
+_ARGUMENTS = {"clip": "--clip", "gradient_compression": "--gradient-compression"}
 
 Results = Mapping[str, Mapping[str, Any]]
 

@@ -146,16 +146,21 @@ class Bucket:
 
     def _client(self) -> Any:
         """Made at each use: credentials that were renewed are taken."""
-        import boto3
-        from botocore.config import Config
+        return storage_client()
 
-        config = Config(connect_timeout=10, read_timeout=60, retries={"max_attempts": 2})
-        try:
-            return boto3.client("s3", config=config)
-        except KeyError:
-            # Lightning takes WORLD_SIZE out of the environment as it ends (LightningEnvironment.teardown), and that may
-            # be while this thread looks through it for proxies.
-            return boto3.client("s3", config=config)
+
+def storage_client(connections: int = 10) -> Any:
+    """boto3's client of S3, for so many reads at once."""
+    import boto3
+    from botocore.config import Config
+
+    config = Config(connect_timeout=10, read_timeout=60, retries={"max_attempts": 2}, max_pool_connections=connections)
+    try:
+        return boto3.client("s3", config=config)
+    except KeyError:
+        # Lightning takes WORLD_SIZE out of the environment as it ends (LightningEnvironment.teardown), and that may
+        # be while this thread looks through it for proxies.
+        return boto3.client("s3", config=config)
 
 
 def _transfer() -> Any:

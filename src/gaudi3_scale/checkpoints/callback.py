@@ -10,6 +10,7 @@ from typing import Any
 
 import lightning.pytorch as lightning
 
+from gaudi3_scale.checkpoints.memory_copies import MemoryCopies
 from gaudi3_scale.checkpoints.place import Place
 from gaudi3_scale.checkpoints.resume import Resume
 from gaudi3_scale.checkpoints.saver import BackgroundSaver, Saved
@@ -33,7 +34,7 @@ class Checkpoints(lightning.Callback):
     """Goes on from ``resume``, and saves every ``every`` steps, at the last step, and where it is told to stop.
 
     With ``every`` 0 it writes none, also not at its end. With ``background`` false the training waits for each save.
-    ``upload`` is for the first rank alone.
+    ``upload`` is for the first rank alone; ``memory`` gets copies of the steps between.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Checkpoints(lightning.Callback):
         resume: Resume,
         upload: Upload | None = None,
         background: bool = True,
+        memory: MemoryCopies | None = None,
     ) -> None:
         self._place = place
         self._saver = saver
@@ -53,8 +55,9 @@ class Checkpoints(lightning.Callback):
         self._resume = resume
         self._upload = upload
         self._background = background
+        self._memory = memory
         self._signal = StopSignal()
-        self._agreement = Agreement(place.everyone, questions=2)
+        self._agreement = Agreement(place.everyone, questions=3)
         self._troubles: list[Saved] = []
         self._newest: Saved | None = None
         self._last_state: dict[str, Any] | None = None
@@ -67,15 +70,27 @@ class Checkpoints(lightning.Callback):
         """The step to go on from."""
         return self._resume.step
 
-    def finish_upload(self) -> None:
-        """Give what is not in the bucket yet some time to get there."""
+    @property
+    def resumed_copy(self) -> str | None:
+        """Where what it goes on from was: ``memory`` or ``disk``."""
+        if self._resume.path is None:
+            return None
+        return "memory" if self._resume.memory else "disk"
+
+    def finish(self) -> None:
+        """The job has ended well: memory is given back, and what is not in the bucket yet has some time to get there.
+
+        Collective.
+        """
+        if self._memory:
+            self._memory.remove()
         if self._upload:
             self._upload.finish(UPLOAD_SECONDS_WHEN_STOPPED if self.stopped else UPLOAD_SECONDS_AT_END)
             self._tell_upload(self._upload)
 
     def on_fit_start(self, trainer: lightning.Trainer, *_: object) -> None:
         if self._resume.path:
-            restore(trainer, self._resume.path, self._place.group)
+            restore(trainer, self._resume.path, (self._resume.memory or self._place).group)
         if self._place.directories > 1 and is_sharded({"model": dict(trainer.lightning_module.named_parameters())}):
             raise GaudiError(
                 f"--job-dir: a model that is sharded over all ranks needs one directory of checkpoints that every node "
@@ -92,7 +107,9 @@ class Checkpoints(lightning.Callback):
         self._step = step = trainer.global_step
         self._tell_ended()
         last = step == trainer.max_steps
-        stop, trouble = self._agreement.after_step(self._signal.received, bool(self._troubles))
+        stop, trouble, copies = self._agreement.after_step(
+            self._signal.received, bool(self._troubles), self._memory.answer() if self._memory else 0
+        )
         if trouble:
             self._tell_troubles()
         if stop and not last:
@@ -100,6 +117,8 @@ class Checkpoints(lightning.Callback):
             trainer.should_stop = True
         if self._every and (step % self._every == 0 or last or stop):
             self._save(trainer, step)
+        elif self._memory:
+            self._memory.after_step(trainer, copies)
 
     def on_train_end(self, *_: object) -> None:
         # What the last step said is an answer that every rank has to take.

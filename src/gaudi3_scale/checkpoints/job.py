@@ -14,6 +14,7 @@ from gaudi3_scale.checkpoints.callback import Checkpoints
 from gaudi3_scale.checkpoints.fence import generation_from
 from gaudi3_scale.checkpoints.files import Retention
 from gaudi3_scale.checkpoints.job_key import find_key
+from gaudi3_scale.checkpoints.memory_copies import MemoryCopies, find_memory
 from gaudi3_scale.checkpoints.place import Place, find_place
 from gaudi3_scale.checkpoints.resume import resume_from
 from gaudi3_scale.checkpoints.saver import BackgroundSaver
@@ -34,7 +35,8 @@ def checkpoints_of_job(options: argparse.Namespace, ranks: Ranks, write: WriteLi
     generation = generation_from(os.environ)
     bucket = Bucket(options.upload, key.value, options.accept_unsigned_checkpoints, generation) if key else None
     _take_fences(place, bucket if ranks.rank == 0 else None)
-    resume = resume_from(options.resume, place, bucket)
+    memory = find_memory(options, ranks, place, write)
+    resume = resume_from(options.resume, place, bucket, memory)
     for left_out in resume.left_out:
         write("checkpoint_left_out", **asdict(left_out))
     retention = Retention(options.checkpoints_kept, options.checkpoints_kept_every)
@@ -46,7 +48,9 @@ def checkpoints_of_job(options: argparse.Namespace, ranks: Ranks, write: WriteLi
     )
     spared = upload.busy_with if upload else lambda: None
     writer = WholeCheckpointWriter(place.directory, resume.run, retention, spared, place.fence.require)
-    return Checkpoints(place, BackgroundSaver(place, writer), options.checkpoint_every, write, resume, upload)
+    saver = BackgroundSaver(place, writer)
+    copies = MemoryCopies(memory, resume, options.memory_every, write) if memory else None
+    return Checkpoints(place, saver, options.checkpoint_every, write, resume, upload, memory=copies)
 
 
 def _take_fences(place: Place, bucket: Bucket | None) -> None:

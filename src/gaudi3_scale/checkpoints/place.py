@@ -66,13 +66,18 @@ class Place:
         return values
 
 
-def find_place(directory: Path, ranks: Ranks) -> Place:
+def find_place(
+    directory: Path,
+    ranks: Ranks,
+    everyone: torch.distributed.ProcessGroup | None = None,
+    option: str = "--job-dir",
+) -> Place:
     """Collective. Raises GaudiError, on every rank alike, where a rank cannot write in ``directory``.
 
     Each node's first rank leaves a mark there, and every rank looks which marks it can see: nodes may share a file
     system or not, and nothing else tells reliably.
     """
-    everyone = torch.distributed.new_group(backend="gloo")
+    everyone = everyone or torch.distributed.new_group(backend="gloo")
     fence = Fence(directory, generation_from(os.environ))
     place = Place(directory, (), 0, everyone, everyone, fence)
     mark = directory / f"{MARK}{secrets.token_hex(8)}"
@@ -83,7 +88,7 @@ def find_place(directory: Path, ranks: Ranks) -> Place:
         if marks[ranks.rank] and ranks.rank not in failed:
             mark.unlink()
         raise GaudiError(
-            f"--job-dir: rank {', '.join(map(str, failed))} cannot write checkpoints to {directory}: "
+            f"{option}: rank {', '.join(map(str, failed))} cannot write checkpoints to {directory}: "
             f"{os.strerror(error)}; make it writable there, or choose another."
         )
     seen = next((number for number, name in enumerate(marks) if name and (directory / str(name)).exists()), -1)

@@ -13,12 +13,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gaudi3_scale.checkpoints.bucket import Bucket
-from gaudi3_scale.checkpoints.files import checkpoint_path, damage, found_in, manifest_of, remove_unfinished, set_aside
+from gaudi3_scale.checkpoints.copies import (
+    LeftOut,
+    everyones_manifests,
+    good_copy,
+    readable_manifest,
+    spread_from,
+)
+from gaudi3_scale.checkpoints.files import checkpoint_path, damage, found_in, remove, remove_unfinished, steps_in
 from gaudi3_scale.checkpoints.job_key import VARIABLE
-from gaudi3_scale.checkpoints.manifest import Manifest, manifest_text, read_manifest
+from gaudi3_scale.checkpoints.memory_room import shortage
 from gaudi3_scale.checkpoints.place import Place
 from gaudi3_scale.checkpoints.signature import ForeignError
-from gaudi3_scale.checkpoints.transfer import spread
 from gaudi3_scale.core._errors import GaudiError
 
 LOG = logging.getLogger(__name__)
@@ -26,28 +32,24 @@ RUNS = 1 << 31
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """A checkpoint that is not gone on from, and why."""
-
-    step: int
-    where: str
-    message: str
-
-
-@dataclass(frozen=True)
 class Resume:
-    """The checkpoint to go on from and its step; None and 0 to begin anew. ``run`` is this run's own number."""
+    """The checkpoint to go on from and its step; None and 0 to begin anew. ``run`` is this run's own number.
+
+    ``memory`` is the place that it lies in where that is not the directory of checkpoints.
+    """
 
     path: Path | None
     step: int
     run: int
     left_out: list[LeftOut] = field(default_factory=list)
+    memory: Place | None = None
 
 
-def resume_from(choice: str, place: Place, bucket: Bucket | None = None) -> Resume:
+def resume_from(choice: str, place: Place, bucket: Bucket | None = None, memory: Place | None = None) -> Resume:
     """The checkpoint meant by ``--resume`` (``auto``, ``never`` or a folder). Collective: every rank calls it.
 
-    ``auto`` is the newest step of which any directory, or the bucket, has a whole copy whose checksums are right.
+    ``auto`` is the newest step of which any directory, in ``memory`` or not, or the bucket, has a whole copy whose
+    checksums are right. All else in memory is removed: it would be of another course of the training than this one.
     Raises GaudiError, on every rank alike, where going on or beginning anew would leave newer checkpoints behind, which
     a later ``auto`` would mistake for this job's, and where the bucket's newest is not known to be this job's.
     """
@@ -55,6 +57,18 @@ def resume_from(choice: str, place: Place, bucket: Bucket | None = None) -> Resu
     if place.leads:
         for name in remove_unfinished(place.directory):
             LOG.warning("gaudi3_scale: %s was never finished; removed.", place.directory / name)
+    if memory and memory.leads:
+        # As good as each kill leaves one.
+        remove_unfinished(memory.directory)
+    resume = _chosen(choice, place, run, bucket, memory)
+    if memory and memory.leads:
+        for step, path in steps_in(memory.directory).items():
+            if resume.memory is None or step != resume.step:
+                remove(path)
+    return resume
+
+
+def _chosen(choice: str, place: Place, run: int, bucket: Bucket | None, memory: Place | None) -> Resume:
     if choice not in ("auto", "never"):
         return _named(Path(choice), place, run)
     local = _everyones_steps(place)
@@ -67,93 +81,61 @@ def resume_from(choice: str, place: Place, bucket: Bucket | None = None) -> Resu
                 f"--resume never: {where} already holds step {newest}; move it away, or choose another --job-dir."
             )
         return Resume(None, 0, run)
+    held = _everyones_steps(memory) if memory else set()
     left_out: list[LeftOut] = []
-    for step in sorted({*local, *remote}, reverse=True):
-        if _made_sure(step, place, bucket if step in remote else None, left_out):
-            return Resume(checkpoint_path(place.directory, step), step, run, left_out)
+    in_memory: list[LeftOut] = []
+    for step in sorted({*local, *remote, *held}, reverse=True):
+        if memory and step in held and _made_sure_in_memory(step, memory, in_memory):
+            path = checkpoint_path(memory.directory, step)
+            return Resume(path, step, run, [*in_memory, *left_out], memory)
+        if step in {*local, *remote} and _made_sure(step, place, bucket if step in remote else None, left_out):
+            return Resume(checkpoint_path(place.directory, step), step, run, [*in_memory, *left_out])
     if left_out:
         raise GaudiError(
             f"--resume auto: no checkpoint in {place.directory} is complete: step {left_out[0].step}: "
             f"{left_out[0].message}; start in another --job-dir."
         )
-    return Resume(None, 0, run)
+    return Resume(None, 0, run, in_memory)
 
 
 def _made_sure(step: int, place: Place, bucket: Bucket | None, left_out: list[LeftOut]) -> bool:
     """Whether every directory has the checkpoint now. What is damaged is set aside and added to ``left_out``."""
-    source = _good_copy(step, place, left_out)
+    source = good_copy(step, place, left_out)
     if source is None and bucket:
         left_out += _downloaded(step, place, bucket)
-        source = _good_copy(step, place, left_out)
+        source = good_copy(step, place, left_out)
     if source is None:
         return False
-    _spread_from(source, checkpoint_path(place.directory, step), place)
+    spread_from(source, checkpoint_path(place.directory, step), place)
     return True
 
 
-def _good_copy(step: int, place: Place, left_out: list[LeftOut]) -> int | None:
-    """The first rank whose directory has a copy with the right checksums; each rank reads its part of the files."""
-    path = checkpoint_path(place.directory, step)
-    reason: str | None = None
-    if path.is_dir():
+def _made_sure_in_memory(step: int, memory: Place, left_out: list[LeftOut]) -> bool:
+    """The same for copies in memory, which a node may lack the room for: then it is left out, whoever has it."""
+    source = good_copy(step, memory, left_out)
+    if source is None:
+        return False
+    path = checkpoint_path(memory.directory, step)
+    manifest = readable_manifest(path) if path.is_dir() else None
+    size = memory.gather(manifest.bytes if manifest else 0)[source]
+    short = "" if manifest else shortage(memory.directory, size)
+    found = [LeftOut(step, f"rank {rank}: {path}", why) for rank, why in enumerate(memory.gather(short)) if why]
+    if not found:
         try:
-            reason = damage(path, manifest_of(path), place.number, len(place.members))
-        except ValueError as error:
-            reason = str(error)
-    reported = place.gather((path.is_dir(), reason))
-    mine = next((reported[rank][1] for rank in place.members if reported[rank][1]), None)
-    if mine and place.leads:
-        kept = set_aside(path, place.fence.require)
-        LOG.warning("gaudi3_scale: %s is damaged and was skipped: %s; kept as %s.", path, mine, kept.name)
-    found = [LeftOut(step, f"rank {rank}: {path}", why) for rank, (_there, why) in enumerate(reported) if why]
+            spread_from(source, path, memory)
+        except GaudiError as error:
+            found = [LeftOut(step, str(path), str(error))]
     left_out += found
-    members = place.gather(place.members)
-    good = [
-        rank
-        for rank, (there, _why) in enumerate(reported)
-        if there and not any(reported[one][1] for one in members[rank])
-    ]
-    return min(good, default=None)
-
-
-def _spread_from(source: int, path: Path, place: Place) -> None:
-    """From rank ``source``, which has the checkpoint in ``path``, to every directory that lacks this very copy."""
-    mine = _manifest(path) if path.is_dir() else None
-    wanted = _everyones_manifests(mine, place)[source]
-    assert wanted is not None
-    lacking = place.gather(place.leads and mine != wanted)
-    receivers = [rank for rank, lacks in enumerate(lacking) if lacks and rank != source]
-    if not receivers:
-        return
-    if place.leads:
-        LOG.warning(
-            "gaudi3_scale: step %s was copied from rank %s to rank %s, which did not have it.",
-            wanted.step,
-            source,
-            receivers,
-        )
-    failures = place.gather(spread(source, receivers, path, wanted, place.directory, place.fence.require))
-    failed = {rank: why for rank, why in enumerate(failures) if why}
-    if failed:
-        raise GaudiError(
-            f"--resume: step {wanted.step} could not be copied to {place.directory} of rank "
-            f"{', '.join(map(str, failed))}: {next(iter(failed.values()))}; make room there, or take the node out."
-        )
-
-
-def _everyones_manifests(mine: Manifest | None, place: Place) -> list[Manifest | None]:
-    """Collective. Raises ValueError where a rank says what is no manifest."""
-    texts = place.gather(manifest_text(mine) if mine else None)
-    return [read_manifest(text) if text else None for text in texts]
+    return not found
 
 
 def _named(path: Path, place: Place, run: int) -> Resume:
     """A folder that at least one node has; the others get it into their own directory."""
     mine, reason = None, None
     if path.is_dir():
-        mine = _manifest(path)
+        mine = readable_manifest(path)
         reason = damage(path, mine, place.number, len(place.members)) if mine else "it has no manifest that can be read"
-    manifests, reasons = _everyones_manifests(mine, place), place.gather(reason)
+    manifests, reasons = everyones_manifests(mine, place), place.gather(reason)
     broken = next(((rank, why) for rank, why in enumerate(reasons) if why), None)
     if broken:
         raise GaudiError(f"--resume {path}: damaged on rank {broken[0]}: {broken[1]}; name another checkpoint.")
@@ -171,7 +153,7 @@ def _named(path: Path, place: Place, run: int) -> Resume:
     if all(manifest == wanted for manifest in manifests):
         return Resume(path, wanted.step, run)
     own = checkpoint_path(place.directory, wanted.step)
-    _spread_from(source, path if mine == wanted else own, place)
+    spread_from(source, path if mine == wanted else own, place)
     return Resume(path if mine == wanted else own, wanted.step, run)
 
 
@@ -225,10 +207,3 @@ def _steps_in_bucket(choice: str, place: Place, bucket: Bucket | None, some_loca
             "correct it, wait until it responds, or start from the beginning with --resume never."
         )
     return []
-
-
-def _manifest(folder: Path) -> Manifest | None:
-    try:
-        return manifest_of(folder)
-    except ValueError:
-        return None

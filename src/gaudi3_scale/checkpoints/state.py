@@ -68,6 +68,11 @@ def share_of(state: Mapping[str, Any], number: int, members: int) -> dict[str, A
     return _filtered(state, "", kept)
 
 
+def bytes_of(state: Mapping[str, Any]) -> int:
+    """Of its tensors, each counted whole."""
+    return sum(tensor.nbytes for _name, tensor in _tensors(state))
+
+
 def is_sharded(state: Mapping[str, Any]) -> bool:
     return any(isinstance(tensor, DTensor) for _name, tensor in _tensors(state))
 

@@ -22,6 +22,7 @@ from gaudi3_scale.core._node.regular_file import open_regular
 DTYPES = {1: "<u1", 2: "<i1", 3: "<i2", 4: "<i4", 5: "<i8", 8: "<u2"}
 """By their codes. 6 and 7 are floating-point numbers, which are no token ids."""
 _HEADER = struct.Struct("<9sQBQQ")
+HEADER_BYTES = _HEADER.size
 _MAGIC, _VERSION = b"MMIDIDX\0\0", 1
 _MOST = 1 << 32
 """Sequences or documents: such an index has 80 GB."""
@@ -75,16 +76,26 @@ def index_of(dtype: str, lengths: np.ndarray, documents: np.ndarray) -> bytes:
     return b"".join([header, *(values.astype(kind).tobytes() for values, kind in numbers)])
 
 
-def _checked(stream: BinaryIO, token_bytes: int) -> Index:
-    """Raises ValueError with a clause about the index."""
-    header = stream.read(_HEADER.size)
+def dtype_in(header: bytes) -> str:
+    """numpy's name of the tokens' type, by the first bytes of an index. Raises ValueError where it is none."""
+    return DTYPES[_unpacked(header)[0]]
+
+
+def _unpacked(header: bytes) -> tuple[int, int, int]:
+    """The tokens' type, and how many sequences and documents there are. Raises ValueError with a clause about it."""
     if len(header) < _HEADER.size or not header.startswith(_MAGIC):
         raise ValueError("it does not begin as an index of Megatron-LM does (MMIDIDX)")
-    _magic, version, code, sequences, documents = _HEADER.unpack(header)
+    _magic, version, code, sequences, documents = _HEADER.unpack(header[: _HEADER.size])
     if version != _VERSION:
         raise ValueError(f"it has version {version}, and only {_VERSION} is known")
     if code not in DTYPES:
         raise ValueError(f"its tokens have type {code}, and whole numbers have one of {', '.join(map(str, DTYPES))}")
+    return code, sequences, documents
+
+
+def _checked(stream: BinaryIO, token_bytes: int) -> Index:
+    """Raises ValueError with a clause about the index."""
+    code, sequences, documents = _unpacked(stream.read(_HEADER.size))
     size, needed = os.fstat(stream.fileno()).st_size, _HEADER.size + 12 * sequences + 8 * documents
     if max(sequences, documents) > _MOST or size != needed:
         raise ValueError(f"it has {size} bytes, and claims {sequences} sequences and {documents} documents")

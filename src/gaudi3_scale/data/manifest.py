@@ -44,15 +44,24 @@ def read_manifest(prefix: Path) -> Manifest | None:
     """None where there is none. Raises GaudiError for a file that is no manifest."""
     path = beside(prefix, NAME)
     try:
-        manifest = Manifest(**parse_object(read_bounded(str(path), LARGEST, follow=True)))
-        if any(type(value).__name__ != Manifest.__annotations__[name] for name, value in asdict(manifest).items()):
-            raise TypeError
-        if not 0 < manifest.vocabulary <= MOST_VOCABULARY:
-            raise ValueError
+        return manifest_in(read_bounded(str(path), LARGEST, follow=True))
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (ValueError, TypeError, OSError) as error:
+    except (ValueError, OSError) as error:
         raise GaudiError(f"{path} is not a manifest of prepared data; move it away, or give another path.") from error
+
+
+def manifest_in(content: bytes) -> Manifest:
+    """Raises ValueError where it is none."""
+    wrong = f"its {NAME} is not a manifest of prepared data"
+    try:
+        manifest = Manifest(**parse_object(content))
+    except TypeError as error:
+        raise ValueError(wrong) from error
+    if any(type(value).__name__ != Manifest.__annotations__[name] for name, value in asdict(manifest).items()):
+        raise ValueError(wrong)
+    if not 0 < manifest.vocabulary <= MOST_VOCABULARY:
+        raise ValueError(wrong)
     return manifest
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch.utils.data import Dataset, Sampler
 
+from gaudi3_scale.data.bucket_tokens import BucketTokens
 from gaudi3_scale.data.shuffle import shuffled
 
 VALIDATION_EVERY = 20
@@ -52,7 +53,7 @@ class TokenWindows(Dataset[torch.Tensor]):
     several windows by their numbers, as int64 [batch, length + 1].
     """
 
-    def __init__(self, tokens: np.ndarray | MappedTokens, length: int) -> None:
+    def __init__(self, tokens: np.ndarray | MappedTokens | BucketTokens, length: int) -> None:
         self.tokens = tokens
         self._length = length
 
@@ -61,7 +62,11 @@ class TokenWindows(Dataset[torch.Tensor]):
 
     def __getitem__(self, windows: Sequence[int]) -> torch.Tensor:
         starts = [window * self._length for window in windows]
-        read = [self.tokens[start : start + self._length + 1] for start in starts]
+        spans = [slice(start, start + self._length + 1) for start in starts]
+        if isinstance(self.tokens, BucketTokens):
+            read = self.tokens.several(spans)
+        else:
+            read = [self.tokens[span] for span in spans]
         return torch.from_numpy(np.stack(read).astype(np.int64))
 
 

@@ -14,8 +14,9 @@ import numpy as np
 import torch
 
 from gaudi3_scale.core._errors import GaudiError
+from gaudi3_scale.data.bucket_tokens import open_bucket
 from gaudi3_scale.data.indexed_dataset import beside
-from gaudi3_scale.data.manifest import NAME, described, open_pair
+from gaudi3_scale.data.manifest import NAME, Manifest, described, open_pair
 from gaudi3_scale.data.text_files import read_text
 from gaudi3_scale.data.token_windows import VALIDATION_EVERY, MappedTokens, TokenWindows
 from gaudi3_scale.data.tokenizers import BYTES, ByteTokenizer
@@ -37,12 +38,16 @@ class TrainingData:
     caution: str = ""
 
 
-def open_data(text: Sequence[Path] | None, prefix: Path | None, length: int) -> TrainingData:
-    """The data of ``--data``, or else the bytes of ``--text``, in windows of ``length`` tokens.
+def open_data(text: Sequence[Path] | None, prefix: Path | str | None, length: int) -> TrainingData:
+    """The data of ``--data``, or else the bytes of ``--text``, in windows of ``length`` tokens. A ``prefix`` that is a
+    text is a place in S3-compatible storage.
 
     Raises GaudiError where it is not there, not whole, or too little.
     """
-    data = _of_pair(prefix, length) if prefix is not None else _of_text(text or (), length)
+    if isinstance(prefix, str):
+        data = _of_bucket(prefix, length)
+    else:
+        data = _of_pair(prefix, length) if prefix is not None else _of_text(text or (), length)
     if len(data.windows) < VALIDATION_EVERY:
         raise GaudiError(
             f"{data.option}: {len(data.windows.tokens)} {'bytes' if data.tokenizer == BYTES else 'tokens'} give "
@@ -69,7 +74,16 @@ def _of_pair(prefix: Path, length: int) -> TrainingData:
             "does not read all tokens."
         )
     windows = TokenWindows(MappedTokens(beside(prefix, "bin"), index.dtype, index.tokens), length)
-    said = f"{manifest.bin_sha256} {index.dtype} {manifest.vocabulary}"
+    return _prepared(windows, manifest, index.dtype, caution)
+
+
+def _of_bucket(url: str, length: int) -> TrainingData:
+    tokens, manifest = open_bucket(url)
+    return _prepared(TokenWindows(tokens, length), manifest, tokens.dtype)
+
+
+def _prepared(windows: TokenWindows, manifest: Manifest, dtype: str, caution: str = "") -> TrainingData:
+    said = f"{manifest.bin_sha256} {dtype} {manifest.vocabulary}"
     checksum = tuple(np.frombuffer(hashlib.sha256(said.encode()).digest(), "<u4", 4).tolist())
     return TrainingData("--data", windows, manifest.tokenizer, manifest.vocabulary, checksum, caution)
 

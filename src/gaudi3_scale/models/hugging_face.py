@@ -22,8 +22,11 @@ WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.b
 _LOCAL = {"local_files_only": True, "trust_remote_code": False}
 
 
-def local_model(directory: Path, from_scratch: bool, sequence_length: int, data: TrainingData) -> nn.Module:
-    """The model that ``directory``'s config.json describes, in fp32, with its weights or with new ones.
+def local_model(
+    directory: Path, from_scratch: bool, sequence_length: int, data: TrainingData, empty: bool = False
+) -> nn.Module:
+    """The model that ``directory``'s config.json describes, in fp32, with its weights or with new ones. For an
+    ``empty`` one no weights are read.
 
     Raises GaudiError where the directory is no model's, a package is missing, or the data does not fit the model.
     """
@@ -46,7 +49,7 @@ def local_model(directory: Path, from_scratch: bool, sequence_length: int, data:
         _require_room(directory, config, sequence_length, data)
         # What is kept for generating text would be computed at every step for nothing.
         config.use_cache = False
-        if from_scratch:
+        if from_scratch or empty:
             fresh: nn.Module = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
             return fresh
         model: nn.Module = AutoModelForCausalLM.from_pretrained(directory, config=config, dtype=torch.float32, **_LOCAL)

@@ -12,7 +12,7 @@ import torch.distributed
 from gaudi3_scale.core._profile.records import Link
 from gaudi3_scale.devices import synchronize
 
-BYTES, TURNS = 4 << 20, 3
+BYTES, TURNS = 4 << 20, 6
 
 
 def measure_links(device: torch.device) -> tuple[Link, ...]:

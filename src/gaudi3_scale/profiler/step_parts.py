@@ -8,6 +8,7 @@ import time
 from typing import Callable
 
 from gaudi3_scale.core._profile.records import PARTS, Step
+from gaudi3_scale.profiler.run_queue import queued_seconds
 
 DATA, FORWARD, BACKWARD, OPTIMIZER, COMPILE = PARTS
 COMMUNICATION, HOST = "communication", "host"
@@ -19,8 +20,11 @@ class StepParts:
     Who calls the model is not seen. What precedes a backward pass and follows the batch is the forward pass.
     """
 
-    def __init__(self, now: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(
+        self, now: Callable[[], float] = time.perf_counter, queued: Callable[[], float] = queued_seconds
+    ) -> None:
         self._now = now
+        self._queued = queued
         self._entered: list[str] = []
         self._begin()
 
@@ -29,6 +33,7 @@ class StepParts:
         # Since the batch, by the part that it counts for until a backward pass follows.
         self._since_batch: dict[str, float] = {}
         self._start = self._mark = self._now()
+        self._queued_before = self._queued()
 
     def enter(self, part: str) -> None:
         self._lap()
@@ -62,7 +67,8 @@ class StepParts:
         self._lap()
         parts = {part: max(0.0, self._spent.get(part, 0.0)) for part in PARTS}
         waited = self._spent.get(COMMUNICATION, 0.0) if knows_waiting else None
-        step = Step(number, self._mark - self._start, parts, waited, drain, traced)
+        queued = max(0.0, self._queued() - self._queued_before)
+        step = Step(number, self._mark - self._start, parts, waited, drain, traced, queued)
         self._begin()
         return step
 

@@ -35,6 +35,7 @@ from gaudi3_scale.supervisor.processes import MARK, Ranks, end_earlier_life, ran
 from gaudi3_scale.supervisor.progress import Progress, clear_progress, read_progress
 from gaudi3_scale.supervisor.stacks import write_stacks
 from gaudi3_scale.supervisor.state import Facts, Order
+from gaudi3_scale.supervisor.waiting_agent import NEXT_AFTER_S, WaitingAgent
 from gaudi3_scale.supervisor.watchdog import without_own
 
 # The fencing token of ranks: what they publish is refused once a later generation has begun (checkpoints.fence).
@@ -71,6 +72,11 @@ class Node:
         end_earlier_life(supervision.status, meanwhile)
         self._control_group = own_control_group(JobPaths(supervision.job).unit)
         self._memory_kills = MemoryKills(self._control_group)
+        # With the program's checkpoints to be handed over first, another program becomes torchrun.
+        # The environment of what is started here.
+        self._marked = {**without_own(os.environ), MARK: supervision.status}
+        self._waiting = WaitingAgent(() if supervision.checkpoint_directory else supervision.argv, self._marked)
+        self._waiting.prepare()
 
     def facts(self, now: float, terminated: bool, refused: frozenset[int] = frozenset()) -> Facts:
         """How things stand now. ``refused`` is passed on."""
@@ -80,6 +86,8 @@ class Node:
             self._memory_kills.look(now)
             if not ranks.alive:
                 self._after_ranks(ranks, now)
+            elif not ranks.is_ending and now - ranks.started > NEXT_AFTER_S:
+                self._waiting.prepare()
         self._look_at_cards(now)
         self._read_progress(now)
         failure = self._refused or self._failure
@@ -129,6 +137,7 @@ class Node:
 
     def abandon(self, now: float) -> None:
         """End everything at once."""
+        self._waiting.end()
         if self._ranks is not None:
             self._ranks.end(0.0, now)
 
@@ -154,17 +163,17 @@ class Node:
         self._refused = self._failure = self._left_at = None
         self._memory_kills.begin(now)
         fence = f"{launch_of(given.key)}:{generation.number}"
-        marked = {**without_own(os.environ), MARK: given.status, FENCE: fence}
         try:
             self._ranks = Ranks(
                 generation.number,
                 argv_of(given, generation),
-                marked,
+                {**self._marked, FENCE: fence},
                 self._control_group,
                 now,
                 processes=given.processes_per_node,
                 says_why=self._says_why,
                 container_process=given.container_process,
+                waiting=self._waiting,
             )
         except OSError as error:
             self._refused_since = now

@@ -8,7 +8,6 @@ import contextlib
 import os
 import re
 import signal
-import subprocess
 import sys
 import time
 from typing import IO, Callable, Mapping, Sequence, cast
@@ -18,6 +17,7 @@ from gaudi3_scale.core._job.agent_table import NOTICE, agent_entries, signaled
 from gaudi3_scale.core._node.process_tree import descendants, ended_children, environment_of, processes_in, started_with
 from gaudi3_scale.core._node.regular_file import read_end
 from gaudi3_scale.supervisor.rank_exits import Gone, RankExits
+from gaudi3_scale.supervisor.waiting_agent import WaitingAgent, start_agent
 
 # The agent ends its other ranks at once when one has failed, and says so; which one it was it says only when they are
 # gone, up to 30 s later (elastic/multiprocessing/api.py of torch 2.13).
@@ -85,10 +85,12 @@ class Ranks:
         processes: int,
         says_why: Callable[[int], bool],
         container_process: str = "",
+        waiting: WaitingAgent | None = None,
     ) -> None:
         """``container_process``: the file with the number of the agent, where what is started is the engine of a
         container (``core._job.container.enter``). ``processes``: how many ranks the agent starts;
         ``says_why``: whether the log of the one with this local rank has the exception that it ended by.
+        ``waiting`` becomes the agent where it can, and what waits for the next start is left alone.
         """
         self.generation = generation
         self.started = now
@@ -110,14 +112,8 @@ class Ranks:
         self._waits_for_table: bool | None = None
         self._collected = now
         self._reported: set[int] = set()
-        self._agent = subprocess.Popen(
-            list(argv),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=dict(environment),
-            start_new_session=True,
-        )
+        self._waiting = waiting
+        self._agent = (waiting.take(argv, environment) if waiting else None) or start_agent(argv, environment)
         self._pipe = cast(IO[bytes], self._agent.stdout)
         os.set_blocking(self._pipe.fileno(), False)
         self._exits = RankExits(self.below_agent, processes)
@@ -229,7 +225,8 @@ class Ranks:
     def _members(self) -> set[int]:
         """Everything but this process itself; descendants that were left alone by their parents are among them."""
         self._collect()
-        return (set(processes_in(self._control_group)) | set(descendants(os.getpid()))) - {os.getpid()}
+        waits = self._waiting.processes if self._waiting else set()
+        return (set(processes_in(self._control_group)) | set(descendants(os.getpid()))) - {os.getpid()} - waits
 
     def _collect(self) -> None:
         """What ended after its parent did is our child; the agent itself is collected by its Popen."""

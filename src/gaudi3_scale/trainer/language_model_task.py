@@ -16,7 +16,7 @@ from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.data.token_windows import HeldOutWindows, StreamSampler, TokenWindows, TrainingWindows
 from gaudi3_scale.gaudi.optimizer import fused_adamw
 from gaudi3_scale.models.language_model import next_token_loss
-from gaudi3_scale.models.sharding import fully_sharded
+from gaudi3_scale.models.sharding import shared_out_from_first
 from gaudi3_scale.ranks import Ranks
 from gaudi3_scale.trainer.schedules import ONE_CYCLE, Schedule
 
@@ -27,13 +27,14 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Reading:
     """How this rank reads: ``workers`` processes read ahead (0: the rank itself reads, a function: it decides when the
-    model is on its device)."""
+    model is on its device). ``pins`` says of a batch whether such ones go to the device from page-locked memory."""
 
     windows: TokenWindows
     batch_size: int
     seed: int
     ranks: Ranks
     workers: int | Callable[[LanguageModelTask], int] = 0
+    pins: Callable[[torch.Tensor, torch.device], bool] = lambda _batch, device: device.type == "cuda"
 
 
 class LanguageModelTask(lightning.LightningModule):
@@ -67,7 +68,7 @@ class LanguageModelTask(lightning.LightningModule):
     def configure_model(self) -> None:
         if self._sharded:
             assert self.device_mesh is not None
-            fully_sharded(self.model, self.device_mesh["data_parallel"])
+            shared_out_from_first(self.model, self.device_mesh["data_parallel"], self.trainer.strategy.root_device)
 
     def training_step(self, batch: torch.Tensor, _index: int) -> torch.Tensor:
         self.samples_seen += len(batch) * self.reading.ranks.world_size
@@ -105,7 +106,8 @@ class LanguageModelTask(lightning.LightningModule):
             self.samples_seen,
         )
         workers = reading.workers if isinstance(reading.workers, int) else reading.workers(self)
-        return self._loader(self.training_windows, sampler, workers)
+        pinned = reading.pins(self.training_windows[[0] * reading.batch_size], self.device)
+        return self._loader(self.training_windows, sampler, workers, pinned)
 
     def val_dataloader(self) -> DataLoader[torch.Tensor]:
         """This rank's share of the held-out windows; each rank has as many, so the last few may stay out."""
@@ -113,12 +115,21 @@ class LanguageModelTask(lightning.LightningModule):
         share = len(held_out) // self.reading.ranks.world_size or 1
         start = self.reading.ranks.rank * share % len(held_out)
         mine = range(start, start + share)
-        return self._loader(held_out, BatchSampler(mine, self.reading.batch_size, drop_last=False), 0)
+        batches = BatchSampler(mine, self.reading.batch_size, drop_last=False)
+        return self._loader(held_out, batches, 0, self.device.type == "cuda")
 
-    def _loader(self, windows: Any, batches: Any, workers: int) -> DataLoader[torch.Tensor]:
+    def _loader(self, windows: Any, batches: Any, workers: int, pinned: bool) -> DataLoader[torch.Tensor]:
         """An item is a whole batch already."""
-        to_card = self.device.type == "cuda"
-        return DataLoader(windows, sampler=batches, batch_size=None, num_workers=workers, pin_memory=to_card)
+        # Without its name the loader pins for CUDA alone in PyTorch before 2.8.
+        named = self.device.type if pinned and self.device.type != "cuda" else ""
+        return DataLoader(
+            windows,
+            sampler=batches,
+            batch_size=None,
+            num_workers=workers,
+            pin_memory=pinned,
+            pin_memory_device=named,
+        )
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["samples_seen"] = self.samples_seen

@@ -44,6 +44,11 @@ def parse_options(arguments: Sequence[str]) -> argparse.Namespace:
             f"--gradient-compression {options.gradient_compression}: FSDP2 exchanges gradients by itself; "
             "give --sharding ddp, or leave the compression out."
         )
+    if options.memory_every and not options.checkpoint_every:
+        raise GaudiError(
+            f"--memory-every {options.memory_every}: what is in memory is lost with a node's power; "
+            "give --checkpoint-every too."
+        )
     check_profile(options, os.environ)
     return options
 
@@ -93,7 +98,9 @@ def _add_job(job: argparse._ArgumentGroup) -> None:
 def _add_data(data: argparse._ArgumentGroup) -> None:
     source = data.add_mutually_exclusive_group(required=True)
     source.add_argument("--text", type=Path, nargs="+", metavar="PATH", help="files and directories, read as bytes")
-    source.add_argument("--data", type=Path, metavar="PREFIX", help="tokens in PREFIX.bin and PREFIX.idx")
+    source.add_argument(
+        "--data", type=_prefix, metavar="PREFIX", help="tokens in PREFIX.bin and PREFIX.idx, also below s3://BUCKET/"
+    )
     data.add_argument("--sequence-length", type=positive, default=256, help="tokens per window (default: %(default)s)")
     data.add_argument(
         "--workers",
@@ -203,6 +210,20 @@ def _add_checkpoints(checkpoints: argparse._ArgumentGroup) -> None:
     checkpoints.add_argument(
         "--checkpoint-every", type=not_negative, default=100, help="steps; 0: none at all (default: %(default)s)"
     )
+    checkpoints.add_argument(
+        "--memory-every",
+        type=not_negative,
+        default=0,
+        metavar="N",
+        help="steps between copies in host memory, to resume from after a lost rank; 0: none (default: %(default)s)",
+    )
+    checkpoints.add_argument(
+        "--memory-dir",
+        type=Path,
+        default=Path("/dev/shm"),
+        metavar="DIR",
+        help="the tmpfs that they lie in (default: %(default)s)",
+    )
     checkpoints.add_argument("--checkpoints-kept", type=positive, default=2, help="newest ones (default: %(default)s)")
     checkpoints.add_argument(
         "--checkpoints-kept-every", type=positive, default=0, help="also keep those at multiples of so many steps"
@@ -231,6 +252,11 @@ def _precision(text: str) -> str:
     if text.lower().startswith("fp8"):
         raise argparse.ArgumentTypeError(FP8)
     return text
+
+
+def _prefix(text: str) -> Path | str:
+    """A text where it is a place in S3-compatible storage."""
+    return s3_url(text) if text.startswith("s3://") else Path(text)
 
 
 def _workers(text: str) -> int | None:

@@ -32,6 +32,7 @@ from gaudi3_scale.ranks import Ranks, join, node_names, ranks_from
 from gaudi3_scale.trainer.global_batch import passes_of_step, require_one_pass
 from gaudi3_scale.trainer.language_model_task import LanguageModelTask, Reading
 from gaudi3_scale.trainer.measured_workers import measured_workers
+from gaudi3_scale.trainer.pinned_memory import measured_pinning
 from gaudi3_scale.trainer.planned_work import precision_of, work_of_step
 from gaudi3_scale.trainer.schedules import Schedule
 from gaudi3_scale.trainer.seeded_batches import SeededBatches
@@ -81,7 +82,7 @@ def run(options: argparse.Namespace, callbacks: Sequence[lightning.Callback] = (
             )
             profiled = profile_callbacks(options, made.ranks, made.device, start, write, nodes)
             _train(options, replace(made, write=write), observation, [*callbacks, *profiled])
-    made.checkpoints.finish_upload()
+    made.checkpoints.finish()
 
 
 def _made(options: argparse.Namespace) -> _Run:
@@ -95,7 +96,8 @@ def _made(options: argparse.Namespace) -> _Run:
     device = local_device(kind, ranks.local_rank)
     require_room(options, data.vocabulary, ranks, device)
     torch.manual_seed(options.seed)
-    model = build_model(options, data)
+    # Shared out it is built on one rank alone: a host has no room for as many whole models as it has cards.
+    model = build_model(options, data, empty=options.sharding == FSDP2 and ranks.rank > 0)
     write = line_writer(options.metrics) if ranks.rank == 0 else no_line
     join(ranks, device)
     require_same_data(data, device)
@@ -108,6 +110,7 @@ def _tell_start(options: argparse.Namespace, made: _Run, facts: Mapping[str, Any
         step=made.checkpoints.start,
         max_steps=options.max_steps,
         resumed_from=made.checkpoints.start or None,
+        resumed_copy=made.checkpoints.resumed_copy,
         world_size=made.ranks.world_size,
         nodes=made.ranks.nodes,
         device=made.device.type,
@@ -124,6 +127,7 @@ def _tell_start(options: argparse.Namespace, made: _Run, facts: Mapping[str, Any
         gradient_compression=options.gradient_compression,
         workers="auto" if options.workers is None else options.workers,
         checkpoint_every=options.checkpoint_every,
+        memory_every=options.memory_every,
         **facts,
     )
 
@@ -131,7 +135,14 @@ def _tell_start(options: argparse.Namespace, made: _Run, facts: Mapping[str, Any
 def _task(options: argparse.Namespace, made: _Run) -> LanguageModelTask:
     schedule = Schedule(options.learning_rate, options.warmup_steps, options.max_steps, options.schedule)
     workers = (lambda task: measured_workers(task, made.write)) if options.workers is None else options.workers
-    reading = Reading(made.data.windows, options.batch_size, options.seed, made.ranks, workers)
+    reading = Reading(
+        made.data.windows,
+        options.batch_size,
+        options.seed,
+        made.ranks,
+        workers,
+        lambda batch, device: measured_pinning(batch, device, made.write),
+    )
     origin = {"tokenizer": made.data.tokenizer, "directory": str(options.model.resolve()) if options.model else ""}
     sharded = options.sharding == FSDP2
     task = LanguageModelTask(made.model.module, made.model.shape, schedule, reading, sharded, origin)

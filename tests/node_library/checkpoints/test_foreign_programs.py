@@ -37,6 +37,11 @@ ROWS = {
         "checkpoint-20/trainer_state.json",
         r"resuming training at .*/checkpoint-(\d+)",
     ),
+    "fine_tune": (
+        "fine_tuned.py --per_device_train_batch_size 4 " + TRANSFORMERS,
+        "checkpoint-20/trainer_state.json",
+        r"Resuming from .*/checkpoint-(\d+)",
+    ),
     "each node": (
         "hugging_face_trainer.py --seconds_per_sample 0.005 --save_on_each_node " + TRANSFORMERS,
         "checkpoint-20/trainer_state.json",

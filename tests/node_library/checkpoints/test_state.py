@@ -76,8 +76,8 @@ def test_a_batch_draws_the_same_numbers_again():
 def test_another_model_is_refused_by_the_first_name_that_differs(train_here, tmp_path, monkeypatch, change, said):
     train_here("--max-steps", 2)
 
-    def changed(*arguments):
-        model = build_model(*arguments)
+    def changed(*arguments, **named):
+        model = build_model(*arguments, **named)
         change(model.module)
         return model
 

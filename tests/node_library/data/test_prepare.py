@@ -272,7 +272,8 @@ def test_the_command_shows_what_it_does(command, text, prefix):
     changed[100] ^= 1
     changed.tofile(beside(prefix, "bin"))
     status, shown = command("check", "--data", prefix)
-    assert (status, shown.count("\n")) == (1, 1)
+    # One sentence, and the page that says more.
+    assert (status, shown.count("\n"), shown.splitlines()[1][:9]) == (1, 2, "See docs/")
     assert f"{prefix}: the .bin or the .idx has other bytes than were written; " in shown
     status, shown = command("workers", "--data", prefix, "--most", 1, "--pass-seconds", 1000)
     assert (status, shown.splitlines()[-1]) == (0, "--workers 0: they keep up with 0.0 batches/s")

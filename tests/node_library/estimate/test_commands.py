@@ -10,7 +10,7 @@ import sys
 import pytest
 import torch
 
-from gaudi3_scale.__main__ import parse_command
+from gaudi3_scale.__main__ import main, parse_command
 from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.estimate import before_start
 from gaudi3_scale.estimate.commands import parse
@@ -33,6 +33,23 @@ def told(capsys, *options: object) -> tuple[str, dict]:
     except GaudiError as error:
         ended = str(error)
     return ended, json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [
+        (["estimate", "--width", "65", "--heads", "4"], "estimate"),
+        (["data", "check", "--data", "/nothing"], "training"),
+        (["nothing"], "training"),
+        ([], "training"),
+    ],
+)
+def test_what_it_refuses_leads_on(capsys, monkeypatch, words, page):
+    monkeypatch.setattr(sys, "argv", ["gaudi3_scale", *words])
+    assert main() == 1
+    sentence, see = capsys.readouterr().err.splitlines()
+    assert sentence.startswith("gaudi3_scale: ")
+    assert see.startswith(f"See docs/{page}.md in https://")
 
 
 @pytest.fixture

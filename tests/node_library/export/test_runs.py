@@ -148,5 +148,6 @@ def test_the_command_says_what_it_did_and_what_is_wrong(trained, tmp_path):
     assert output.splitlines()[-1].startswith(f"{tmp_path / 'out'}: complete")
     wrong = start(tmp_path / "nothing", tmp_path / "other")
     said = "there is no such checkpoint; name a checkpoint, or a directory of some."
-    assert wrong.communicate(timeout=300)[1] == f"gaudi3_scale: {tmp_path / 'nothing'}: {said}\n"
+    see = "See docs/export.md in https://github.com/gaudi3-scale/gaudi3.scale"
+    assert wrong.communicate(timeout=300)[1] == f"gaudi3_scale: {tmp_path / 'nothing'}: {said}\n{see}\n"
     assert wrong.returncode == 1

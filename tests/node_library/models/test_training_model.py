@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -77,6 +78,24 @@ def test_a_checkpointed_model_keeps_less(text, llama):
             kept_bytes(build_model(options(checkpointing=choice, **model), data).module) for choice in ("off", "on")
         )
         assert checkpointed < plain / 2
+
+
+@pytest.mark.parametrize("local", [False, True])
+def test_an_empty_model_has_shapes_buffers_and_ties_and_no_memory(text, llama, tmp_path, local):
+    tied = tmp_path / "tied"
+    shutil.copytree(llama, tied)
+    configuration = json.loads((tied / "config.json").read_text())
+    (tied / "config.json").write_text(json.dumps({**configuration, "tie_word_embeddings": True}))
+    asked = options(model=tied, from_scratch=True) if local else options()
+    data = open_data([text], None, 32)
+    whole, empty = build_model(asked, data), build_model(asked, data, empty=True)
+    assert (empty.shape, empty.parameters) == (whole.shape, whole.parameters)
+    assert all(parameter.is_meta for parameter in empty.module.parameters())
+    assert not torch.nn.Linear(1, 1).weight.is_meta
+    buffers = dict(whole.module.named_buffers())
+    assert bool(buffers) is local
+    for name, buffer in empty.module.named_buffers():
+        assert torch.equal(buffer, buffers[name])
 
 
 def test_the_start_line_says_how_the_model_is_kept(train_here):

@@ -30,6 +30,10 @@ ENOUGH = ["--text", "x", "--max-steps", "3"]
         ([*ENOUGH, "--workers", "many"], "Argument --workers: 'many' is not a whole number of at least 0"),
         ([*ENOUGH, "--from-scratch"], "--from-scratch is for --model; the built-in model always begins with new weig"),
         (
+            [*ENOUGH, "--memory-every", "5", "--checkpoint-every", "0"],
+            "--memory-every 5: what is in memory is lost with a node's power; give --checkpoint-every too.",
+        ),
+        (
             [*ENOUGH, "--sharding", "fsdp2", "--gradient-compression", "fp16"],
             "--gradient-compression fp16: FSDP2 exchanges gradients by itself; give --sharding ddp, or leave the compr",
         ),

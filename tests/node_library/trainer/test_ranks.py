@@ -72,6 +72,16 @@ def test_shared_out_weights_learn_the_same(on_two_ranks, ddp):
     assert on_two_ranks("--sharding", "fsdp2") == pytest.approx(ddp, rel=1e-5)
 
 
+@pytest.mark.in_turn
+def test_a_model_with_a_shared_weight_is_shared_out_from_the_first_rank(on_two_ranks, tmp_path):
+    """Only that rank ever has its weights whole, and draws or reads them."""
+    transformers = pytest.importorskip("transformers")
+    sizes = {"n_layer": 2, "n_embd": 32, "n_head": 2, "n_positions": 32, "vocab_size": 256}
+    transformers.GPT2Config(**sizes, tie_word_embeddings=True).save_pretrained(tmp_path)
+    model = ["--model", tmp_path, "--from-scratch"]
+    assert on_two_ranks(*model, "--sharding", "fsdp2") == pytest.approx(on_two_ranks(*model), rel=1e-5)
+
+
 @pytest.mark.parametrize(("name", "dtype"), [("fp16", torch.float16), ("bf16", torch.bfloat16)])
 def test_compressed_gradients_are_rounded(train_here, text, name, dtype):
     one_pass = ["--batch-size", 16, "--gradient-compression", name, "--clip", CLIP]

@@ -7,8 +7,18 @@ import json
 import pytest
 
 from benchmarks.survival.__main__ import check, options
-from benchmarks.survival.steps import DEAD, GOES_ON, STANDS_STILL, UNNOTICED, Outcome, Step, judge, read_steps
-from benchmarks.survival.table import cell, table
+from benchmarks.survival.steps import (
+    DEAD,
+    GOES_ON,
+    STANDS_STILL,
+    UNNOTICED,
+    Outcome,
+    Step,
+    judge,
+    longest_pause,
+    read_steps,
+)
+from benchmarks.survival.table import cell, pause, table
 from benchmarks.survival.trial import StepFiles
 from plugins.module_utils._errors import GaudiError
 
@@ -101,3 +111,11 @@ def test_what_cannot_be_measured_is_refused_by_its_option(words, said):
 
 def test_the_defaults_can_be_measured():
     check(options().parse_args([]))
+
+
+def test_the_longest_time_without_a_step_counts_where_the_others_go_on():
+    assert longest_pause([99.0, 100.5, 103.0, 103.5], 100.0, 104.0) == 2.5
+    assert longest_pause([], 100.0, 160.0) == 60.0
+    went_on = [Outcome(None, 8.0, 5, GOES_ON, 2.0), Outcome(None, None, 0, UNNOTICED, 4.0)]
+    assert pause(went_on) == "3.0 / 8.0"
+    assert pause(went_on[1:]) == "4.0 / not started again"

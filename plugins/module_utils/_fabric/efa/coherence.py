@@ -13,7 +13,7 @@ from typing import Mapping, Sequence
 
 from ..._node.check import Check
 from ..._releases.lookup import version_key
-from ..ofi_wrapper import WRAPPER
+from ..ofi_wrapper import ARCHIVE, WRAPPER
 
 # The vendor's documents ask for it with EFA (Scale-Out, host NIC).
 OLDEST_LIBFABRIC = "1.16.0"
@@ -28,7 +28,9 @@ class Stack:
 
     ``loaded`` is the kernel module's version: None where it is not loaded, empty where it does not tell.
     ``libfabric`` is what the installer's own ``fi_info`` calls itself. ``answers``: whether ``fi_info -p efa`` lists a
-    device; None where that was not asked. ``unreadable`` is what is wrong with the environment file.
+    device; None where that was not asked. ``wrapper_libfabric`` is the file that the wrapper loads: empty for none at
+    all, ``not`` where the loader finds none, and None where it was not asked. ``unreadable`` is what is wrong with the
+    environment file.
     """
 
     devices: tuple[str, ...] = ()
@@ -39,6 +41,7 @@ class Stack:
     libraries: Sequence[str] = ()
     nccl_plugins: Sequence[str] = ()
     wrapper: str | None = None
+    wrapper_libfabric: str | None = None
     answers: bool | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     environment_file: str = ""
@@ -135,22 +138,36 @@ def _plugin(stack: Stack) -> Check:
     """HCCL reaches libfabric through its own wrapper. NCCL's plug-in, which newer installers bring, is none for it."""
     nccl = ", ".join(stack.nccl_plugins)
     taken = stack.wrapper is not None and "nccl" in stack.wrapper.rpartition("/")[2]
+    other = "" if taken else _wrapper_of_another(stack)
     if taken:
         message = f"{WRAPPER} leads to {stack.wrapper}, which is NCCL's plug-in; put HCCL's own wrapper in its place."
+    elif other:
+        message = f"{stack.wrapper} {other}; set {ARCHIVE} to have it built for this libfabric."
     elif nccl:
         message = (
             f"{nccl} is NCCL's plug-in, which HCCL does not load, and HCCL's own {WRAPPER} is not on the loader's "
-            "path; build it from hccl_ofi_wrapper into /usr/lib/habanalabs."
+            f"path; set {ARCHIVE} to have it built into /usr/lib/habanalabs."
         )
     else:
-        message = f"{WRAPPER} is not on the loader's path; build it from hccl_ofi_wrapper into /usr/lib/habanalabs."
+        message = f"{WRAPPER} is not on the loader's path; set {ARCHIVE} to have it built into /usr/lib/habanalabs."
     return _check(
         "plug-in",
-        stack.wrapper is not None and not taken,
+        stack.wrapper is not None and not taken and not other,
         f"HCCL's {WRAPPER}",
         stack.wrapper or nccl or "none",
         message,
     )
+
+
+def _wrapper_of_another(stack: Stack) -> str:
+    """What is wrong with the libfabric that HCCL's wrapper loads. A second one on the loader's path, which any program
+    would load, is told there."""
+    loads = stack.wrapper_libfabric
+    if not stack.wrapper or loads is None or loads in (stack.libfabric_file, *stack.libraries[:1]):
+        return ""
+    if not loads:
+        return "loads no libfabric.so.1 at all"
+    return "finds no libfabric.so.1" if loads == "not" else f"loads {loads}"
 
 
 def _flags(stack: Stack) -> Check:

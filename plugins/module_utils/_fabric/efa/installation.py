@@ -28,6 +28,8 @@ from .coherence import judge, reboot_reasons
 from .installed import Installed, read_installed
 from .plan import MINIMAL, EfaOptions, Machine, cautions, check_options, refuse_downgrade, refuse_machine
 from .stack import read_stack
+from .wrapper import WrapperPlace, ask_for_sources, build_wrapper, found_wrapper
+from .wrapper_plan import check_wrapper, described
 
 _LOG = "var/log/gaudi3_scale/efa-installer.log"
 _LAST_LINES = 5
@@ -57,6 +59,11 @@ class Place:
         return Path(self.beside, "efa")
 
     @property
+    def wrapper(self) -> WrapperPlace:
+        """HCCL's wrapper, and what it was built of."""
+        return WrapperPlace(self.root, self.state)
+
+    @property
     def log(self) -> Path:
         """All that the installer said in its last run."""
         return Path(self.root, _LOG)
@@ -68,42 +75,93 @@ def converge(options: EfaOptions, run: Run, check_mode: bool, place: Place) -> d
     machine = _machine(place.kernel_root)
     refuse_machine(options, machine)
     # What is refused is refused before there is even a lock.
+    there = read_installed(run, place.root).version
     if options.version:
-        refuse_downgrade(options, read_installed(run, place.root).version)
+        refuse_downgrade(options, there)
+    version, minimal = options.version or there or "", MINIMAL in options.installer_options
+    check_wrapper(options.wrapper, version, minimal, options.plain_http_hosts)
     with alone("EFA installation", place.beside, check_mode=check_mode):
         return _converge(options, machine, run, check_mode, place)
 
 
-def _converge(options: EfaOptions, machine: Machine, run: Run, check_mode: bool, place: Place) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Wanted:
+    """What differs from the operator's wishes: the installer's version, and HCCL's wrapper, by its words."""
+
+    before: Installed
+    installer: bool
+    wrapper: str
+    had: str
+
+    @property
+    def build(self) -> bool:
+        """Whether the wrapper is to be built."""
+        return bool(self.wrapper) and self.wrapper != self.had
+
+    @property
+    def any(self) -> bool:
+        return self.installer or self.build
+
+
+def _wanted(options: EfaOptions, run: Run, place: Place) -> _Wanted:
     before = read_installed(run, place.root)
-    wanted = bool(options.version) and _differs(before, options, place)
-    if wanted and not check_mode:
-        _install(options, run, place)
-    after = read_installed(run, place.root) if wanted and not check_mode else before
+    return _Wanted(
+        before,
+        bool(options.version) and _differs(before, options, place),
+        described(options.wrapper, options.version or before.version or ""),
+        found_wrapper(place.wrapper),
+    )
+
+
+def _converge(options: EfaOptions, machine: Machine, run: Run, check_mode: bool, place: Place) -> dict[str, Any]:
+    wanted = _wanted(options, run, place)
+    if not check_mode:
+        _install_both(options, wanted, run, place)
+    after = wanted.before if check_mode or not wanted.installer else read_installed(run, place.root)
     stack = read_stack(run, place.kernel_root, place.root, options.environment_file)
     # In check mode nothing has been installed yet, so what the parts lack is no news.
-    checks = [] if wanted and check_mode else judge(stack, MINIMAL in options.installer_options)
+    checks = [] if wanted.any and check_mode else judge(stack, MINIMAL in options.installer_options)
     reasons = [*_asked_for_restart(place), *reboot_reasons(stack)]
     if not check_mode:
         restart_due.keep("efa", reasons, place.beside, place.kernel_root)
     warnings = [*cautions(options, machine), *advice(checks)]
     return {
-        "changed": wanted,
-        "diff": [value_difference("Amazon's EFA installer", _shown(before), options.version)] if wanted else [],
+        "changed": wanted.any,
+        "diff": _differences(wanted, options, place),
         "warnings": [one_line(warning) for warning in warnings],
         "reboot_required": bool(reasons),
         "reboot_reasons": reasons,
         "efa": {
             "version": after.version,
-            "previous": before.version,
+            "previous": wanted.before.version,
             "generation": machine.generation,
             "instance_type": machine.instance_type,
             "libfabric": stack.libfabric,
             "kernel_module": stack.loaded,
             "devices": list(stack.devices),
+            "wrapper": (wanted.had if check_mode or not wanted.build else wanted.wrapper) or None,
         },
         "coherence": as_results(checks),
     }
+
+
+def _install_both(options: EfaOptions, wanted: _Wanted, run: Run, place: Place) -> None:
+    if wanted.build:
+        ask_for_sources(options.wrapper)
+    if wanted.installer:
+        _install(options, run, place)
+    if wanted.build:
+        private_directory(place.state)
+        build_wrapper(options.wrapper, wanted.wrapper, options.timeout, run, place.wrapper)
+
+
+def _differences(wanted: _Wanted, options: EfaOptions, place: Place) -> list[dict[str, str]]:
+    found = []
+    if wanted.installer:
+        found.append(value_difference("Amazon's EFA installer", _shown(wanted.before), options.version))
+    if wanted.build:
+        found.append(value_difference(str(place.wrapper.target), wanted.had or None, wanted.wrapper))
+    return found
 
 
 def _machine(kernel_root: str) -> Machine:

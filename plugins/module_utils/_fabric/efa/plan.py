@@ -12,12 +12,15 @@ from __future__ import annotations
 
 import re
 import urllib.parse
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from ..._cards.hardware import generation_named
 from ..._errors import GaudiError
 from ..._node.urls import checked_url
 from ..._releases.lookup import release_part, version_key
+from .wrapper_plan import WrapperOptions
 
 PLAIN_HTTP = "gaudi_plain_http_hosts"
 # Options of Amazon's efa_installer.sh that a node can want (README of the installer). `--yes` is always given;
@@ -35,6 +38,7 @@ _MEASURE = "let the all-reduce of gaudi3.scale.verify over two nodes decide, wit
 _RELEASE = re.compile(r"\d+\.\d+(\.\d+)?(-\d+)?")
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 _CHECKSUM = re.compile(r"sha256:[0-9a-f]{64}")
+_OF_WRAPPER = "ofi_wrapper_"
 _ARCHIVE = re.compile(r"aws-efa-installer-(\d+(?:\.\d+)*)\.tar\.gz")
 
 
@@ -52,6 +56,7 @@ class EfaOptions:
     plain_http_hosts: tuple[str, ...] = ()
     environment_file: str = "/etc/gaudi3_scale/environment"
     archive_file: str = ""
+    wrapper: WrapperOptions = field(default_factory=WrapperOptions)
 
     @property
     def sha256(self) -> str:
@@ -74,6 +79,16 @@ class Machine:
 
     generation: str | None
     instance_type: str
+
+
+def options_of(given: Mapping[str, Any], manager: str) -> EfaOptions:
+    """The options of a call of the module, on a node with this package ``manager``."""
+    own = {name: value for name, value in given.items() if not name.startswith(_OF_WRAPPER)}
+    for name in ("installer_options", "plain_http_hosts"):
+        own[name] = tuple(own[name])
+    wrapper = {name[len(_OF_WRAPPER) :]: value for name, value in given.items() if name.startswith(_OF_WRAPPER)}
+    packages = (wrapper["build_packages"] or {}).get(manager) or []
+    return EfaOptions(**own, wrapper=WrapperOptions(**{**wrapper, "build_packages": tuple(packages)}))
 
 
 def check_options(options: EfaOptions) -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,10 +25,10 @@ MODULE = "efa"
 PREFIX = "opt/amazon/efa"
 _LIBRARY = "libfabric.so.1"
 _NCCL = re.compile(r"libnccl-net[\w.-]*\.so[\w.]*")
-# The vendor's own directory, into which hccl_ofi_wrapper's documentation puts it.
 # The libraries' ABI in `ldconfig -p`: others are for 32-bit programs.
 _ABIS = ("x86-64", "AArch64")
 _CACHED = re.compile(r"^\s*(\S+) \(([^)]*)\) => (/.+)$", re.MULTILINE)
+_LOADED = re.compile(rf"^\s*{re.escape(_LIBRARY)} => (\S+)", re.MULTILINE)
 _LIBFABRIC_LINE = re.compile(r"^libfabric:\s*(\S+)", re.MULTILINE)
 _LONGEST_VERSION = 60
 _TIMEOUT_S = 60.0
@@ -41,6 +42,7 @@ def read_stack(run: Run, kernel_root: str, root: str, environment_file: str) -> 
     devices = tuple(nic.device for nic in host_nics(kernel_root) if nic.kind == EFA)
     library = _first(Path(root, PREFIX), f"lib/{_LIBRARY}", f"lib64/{_LIBRARY}")
     fi_info = Path(root, PREFIX, "bin/fi_info")
+    wrapper = _wrapper(directories, cache, root)
     return Stack(
         devices=devices,
         loaded=_loaded(kernel_root),
@@ -49,7 +51,8 @@ def read_stack(run: Run, kernel_root: str, root: str, environment_file: str) -> 
         libfabric=_libfabric_version(run, fi_info) if library else None,
         libraries=tuple(str(path.resolve()) for path in _on_path(_LIBRARY, directories, cache)),
         nccl_plugins=tuple(map(str, _nccl_plugins(directories, cache))),
-        wrapper=_wrapper(directories, cache, root),
+        wrapper=wrapper,
+        wrapper_libfabric=libfabric_of(run, wrapper, ":".join(directories)) if wrapper else None,
         answers=run([str(fi_info), "-p", "efa"], timeout=_TIMEOUT_S).rc == 0 if devices and library else None,
         environment=environment,
         environment_file=environment_file,
@@ -81,6 +84,16 @@ def _nccl_plugins(directories: list[str], cache: Mapping[str, list[str]]) -> lis
 def _wrapper(directories: list[str], cache: Mapping[str, list[str]], root: str) -> str | None:
     places = [*_on_path(WRAPPER, directories, cache), wrapper_file(root)]
     return next((str(path.resolve()) for path in places if path.exists()), None)
+
+
+def libfabric_of(run: Run, library: str, directories: str) -> str | None:
+    """The file of libfabric that the loader gives to ``library``: empty where it asks for none, ``not`` where it finds
+    none, and None where that cannot be told."""
+    done = run(["ldd", library], timeout=_TIMEOUT_S, env={"LD_LIBRARY_PATH": directories} if directories else None)
+    if done.rc != 0:
+        return None
+    found = _LOADED.search(done.stdout)
+    return os.path.realpath(found[1]) if found and found[1] != "not" else found[1] if found else ""
 
 
 def _loaded(kernel_root: str) -> str | None:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from ..._node.lock import exclusive
 from ..._node.os_release import os_release
 from ..._node.rendered_files import WantedFile, pending, write
 from ..._node.umask import readable_by_all
-from ..ofi_wrapper import WRAPPER, wrapper_file
+from ..ofi_wrapper import WRAPPER, put_wrapper, tell_loader, wrapper_file
 from .archive import unpack
 from .build import BUILT, MANIFEST
 from .plan import PREFIX
@@ -140,16 +139,10 @@ def _put(fresh: Path, manifest: dict[str, Any], place: LibraryPlace) -> None:
 
 def _tell_loader(manifest: dict[str, Any], run: Run, place: LibraryPlace) -> None:
     if manifest.get("wrapper"):
-        place.wrapper.parent.mkdir(parents=True, exist_ok=True)
-        fresh = place.wrapper.with_name(f".{WRAPPER}")
-        shutil.copy(place.prefix / WRAPPER, fresh)
-        fresh.replace(place.wrapper)
+        put_wrapper(place.prefix / WRAPPER, place.wrapper)
     for change in pending([loader_file(place)]):
         write(change)
-    os.sync()
-    done = run(["ldconfig"])
-    if done.rc != 0:
-        raise GaudiError(f"ldconfig failed: {last_line(done.stderr)!r:.200}; repair it, and run again.")
+    tell_loader(run)
 
 
 def _remove_others(place: LibraryPlace, key: str) -> None:

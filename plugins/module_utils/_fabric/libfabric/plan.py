@@ -19,6 +19,7 @@ from ..._errors import GaudiError
 from ..._node.urls import checked_url, is_url
 from ..._packages.repository_words import checked_words
 from ..._releases.lookup import version_key
+from ..ofi_wrapper import ARCHIVE as WRAPPER_ARCHIVE
 
 PREFIX = "/opt/gaudi3_scale/libfabric"
 # The oldest with which HCL works at all, and with Gaudi Direct.
@@ -64,14 +65,14 @@ def check_options(options: LibfabricOptions) -> None:
     if not options.archive:
         if options.wrapper_archive:
             raise GaudiError(
-                "gaudi_fabric_ofi_wrapper_archive is given without gaudi_fabric_libfabric_archive, which the "
+                f"{WRAPPER_ARCHIVE} is given without gaudi_fabric_libfabric_archive, which the "
                 "wrapper is built for; give both."
             )
         return
-    _check_archive(f"{_OPTION}archive", options.archive, options.checksum, options.plain_http_hosts)
+    check_source_archive(f"{_OPTION}archive", options.archive, options.checksum, options.plain_http_hosts)
     if options.wrapper_archive:
-        name = "gaudi_fabric_ofi_wrapper_archive"
-        _check_archive(name, options.wrapper_archive, options.wrapper_checksum, options.plain_http_hosts)
+        given = (options.wrapper_archive, options.wrapper_checksum, options.plain_http_hosts)
+        check_source_archive(WRAPPER_ARCHIVE, *given)
     _check_version(options)
     checked_words("packages", options.build_packages)
     for word in options.configure:
@@ -81,7 +82,8 @@ def check_options(options: LibfabricOptions) -> None:
             )
 
 
-def _check_archive(option: str, archive: str, checksum: str, plain_http_hosts: Sequence[str]) -> None:
+def check_source_archive(option: str, archive: str, checksum: str, plain_http_hosts: Sequence[str]) -> None:
+    """Refuse sources without a pinned checksum, or that lie neither behind a URL nor on the controller."""
     if is_url(archive):
         checked_url(option, archive, plain_http_hosts)
     elif not archive.startswith("/"):

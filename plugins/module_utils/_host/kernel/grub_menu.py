@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Mapping, Sequence
+from typing import Iterator, Mapping, Sequence
 
 _ENTRY = re.compile(r"^\s*(menuentry|submenu)\s+(?P<quote>['\"])(?P<title>.*?)(?P=quote)(?P<rest>.*)\{\s*$")
 _ID = re.compile(r"(?:--id|\$\{?menuentry_id_option\}?)[\s=]+['\"]?(?P<id>[^'\"\s]+)")
@@ -99,3 +99,21 @@ def _named(entries: Sequence[Entry], name: str) -> Entry | None:
     if name.isdecimal():
         return entries[int(name)] if int(name) < len(entries) else first
     return next((entry for entry in entries if name in (entry.id, entry.title)), first)
+
+
+def entry_of(menu: str, kernel: str) -> str | None:
+    """The name, for GRUB_DEFAULT, of the entry that starts this kernel for as long as it is installed.
+
+    Not the first entry of the menu, which starts the newest kernel of the day, and not the one for a rescue.
+    """
+    return next(_names_of(parse_menu(menu), kernel, ()), None)
+
+
+def _names_of(entries: Sequence[Entry], kernel: str, above: tuple[str, ...]) -> Iterator[str]:
+    for entry in entries:
+        name = entry.id or entry.title
+        yield from _names_of(entry.entries, kernel, (*above, name))
+        starts = (entry.kernel or "").rpartition("/")[2] == f"vmlinuz-{kernel}"
+        said = f"{entry.title} {entry.id}"
+        if starts and kernel in said and "recovery" not in said:
+            yield ">".join((*above, name))

@@ -35,7 +35,9 @@ def play(monkeypatch):
             return next(waiting)
 
         plugin = object.__new__(ActionModule)
-        plugin._task = SimpleNamespace(args={**ASKED, **arguments}, check_mode=check_mode)
+        plugin._task = SimpleNamespace(
+            args={**ASKED, **arguments}, check_mode=check_mode, action="gaudi3.scale.hpu_compare_settings", _role=None
+        )
         plugin._execute_module = execute
         return plugin.run(task_vars={"inventory_hostname": "n1"}), calls, shown
 

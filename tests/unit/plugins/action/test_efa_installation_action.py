@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.action.efa_installation import ActionModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.pages import ADDRESS
 
 MISSING = {"failed": True, "msg": "…", "missing_archive": "…"}
 
@@ -20,7 +21,9 @@ class Node(ActionModule):
     """The action before a node that answers one module call after the other."""
 
     def __init__(self, arguments: dict[str, Any], *answers: dict[str, Any], check_mode: bool = False) -> None:
-        self._task = SimpleNamespace(args=arguments, check_mode=check_mode)
+        self._task = SimpleNamespace(
+            args=arguments, check_mode=check_mode, action="gaudi3.scale.efa_installation", _role=None
+        )
         self._connection = SimpleNamespace(
             _shell=SimpleNamespace(tmpdir=None, join_path=lambda *parts: "/".join(parts))
         )
@@ -101,5 +104,38 @@ def test_what_is_no_file_of_the_controller_s_is_the_module_s_business(
 ) -> None:
     given = {**arguments, "archive": archive}
     node = Node(given, {"failed": True, "msg": "no"})
-    assert run(node) == {"failed": True, "msg": "no"}
+    assert run(node) == {"failed": True, "msg": "no", "see": f"docs/efa.md in {ADDRESS}"}
     assert node.calls == [given] and node.brought == {}
+
+
+@pytest.fixture
+def both(arguments: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
+    """The site's options with the sources of HCCL's wrapper."""
+    file = tmp_path / "wrapper.tar.gz"
+    file.write_bytes(b"sources")
+    digest = hashlib.sha256(b"sources").hexdigest()
+    return {**arguments, "ofi_wrapper_archive": str(file), "ofi_wrapper_checksum": f"sha256:{digest}"}
+
+
+ASKS_FOR_SOURCES = {"failed": True, "msg": "…", "missing_ofi_wrapper_archive": "…"}
+
+
+def test_a_node_gets_each_archive_that_it_asks_for_once(run: Any, both: dict[str, Any]) -> None:
+    node = Node(both, ASKS_FOR_SOURCES, MISSING, {"changed": True})
+    assert run(node) == {"changed": True}
+    top = "/home/operator/.ansible/tmp/x"
+    assert node.brought == {f"{top}/hccl_ofi_wrapper.tar.gz": b"sources", f"{top}/aws-efa-installer.tar.gz": b"archive"}
+    assert node.calls[-1]["ofi_wrapper_archive_file"] == f"{top}/hccl_ofi_wrapper.tar.gz"
+    # A node that goes on asking is no loop.
+    see = {"see": "docs/efa.md in https://github.com/gaudi3-scale/gaudi3.scale"}
+    assert run(Node(both, ASKS_FOR_SOURCES, ASKS_FOR_SOURCES)) == {**ASKS_FOR_SOURCES, **see}
+
+
+def test_the_sources_of_the_wrapper_are_checked_before_they_are_sent(run: Any, both: dict[str, Any]) -> None:
+    wrong = {**both, "ofi_wrapper_checksum": "sha256:" + "0" * 64}
+    for node in (Node(wrong, ASKS_FOR_SOURCES), Node(wrong, {"changed": True}, check_mode=True)):
+        answer = run(node)
+        assert "gaudi_fabric_ofi_wrapper_checksum is another one" in answer["msg"] and node.brought == {}
+    Path(both["ofi_wrapper_archive"]).unlink()
+    said = run(Node(both))["msg"]
+    assert "put the sources of hccl_ofi_wrapper there" in said and "(gaudi_fabric_ofi_wrapper_archive)" in said

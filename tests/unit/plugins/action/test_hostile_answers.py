@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.action import hpu_batch_probe, hpu_compare_settings
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.pages import ADDRESS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils import _step_by_step as step_by_step
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._batch.probe_inventory import next_round
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._batch.probe_report import probe_report
@@ -65,6 +66,10 @@ COMPARED = comparison_answer(3, cached=True, remarks=["r"], regressions=["slower
 FAILED = {"failed": True, "msg": "no venv", "trials": [probe_trial(8)], "runs": COMPARED["runs"], "key": "k", "rc": 1}
 
 
+def _short(module):
+    return module.__name__.rpartition(".")[2]
+
+
 @pytest.fixture
 def answered(monkeypatch):
     """What the action of n1 registers where its module answers this."""
@@ -73,7 +78,9 @@ def answered(monkeypatch):
 
     def do(module, answer):
         action = object.__new__(module.ActionModule)
-        action._task = SimpleNamespace(args=dict(ASKED), check_mode=False)
+        action._task = SimpleNamespace(
+            args=dict(ASKED), check_mode=False, action=f"gaudi3.scale.{_short(module)}", _role=None
+        )
         action._execute_module = lambda **_: copy.deepcopy(answer)
         return action.run(task_vars={"inventory_hostname": "n1"})
 
@@ -192,7 +199,9 @@ def test_what_ansible_makes_of_warnings_and_of_a_module_that_broke_is_a_text(ans
     ]
     broken = SimpleNamespace(event=SimpleNamespace(msg="boom", formatted_traceback="Traceback\n  x"))
     result = answered(hpu_batch_probe, {"failed": True, "exception": broken})
-    assert result == {"failed": True, "exception": "boom\nTraceback\n  x", "msg": "boom\nTraceback\n  x", "remarks": []}
+    text = "boom\nTraceback\n  x"
+    see = f"docs/batch.md in {ADDRESS}"
+    assert result == {"failed": True, "exception": text, "msg": text, "remarks": [], "see": see}
 
 
 def test_what_the_modules_really_answer_passes(answered, tmp_path):

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from ansible.plugins.action import ActionBase
@@ -56,6 +57,8 @@ def test_what_a_hostile_node_answers_ends_in_a_sentence(screen, monkeypatch):
         raise KeyError(EVIL)
 
     class Action(training_job_follow.ActionModule):
+        _task = SimpleNamespace(action="gaudi3.scale.training_job_follow", _role=None)
+
         def __init__(self):
             pass
 

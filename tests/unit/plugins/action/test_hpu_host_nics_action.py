@@ -28,7 +28,9 @@ class Node(ActionModule):
     def __init__(
         self, arguments: dict[str, Any], *answers: dict[str, Any], run: str = "run1", check: bool = False
     ) -> None:
-        self._task = SimpleNamespace(args=arguments, _uuid=run, check_mode=check)
+        self._task = SimpleNamespace(
+            args=arguments, _uuid=run, check_mode=check, action="gaudi3.scale.hpu_host_nics", _role=None
+        )
         shell = SimpleNamespace(tmpdir=None, join_path=lambda *parts: "/".join(parts))
         self._connection = SimpleNamespace(_shell=shell, fetch_file=self.fetch)
         self.answers, self.calls, self.brought = list(answers), [], {}
@@ -75,7 +77,8 @@ def test_a_node_that_lacks_nothing_costs_one_module_call_and_no_file(
     arguments: dict[str, Any], answer: dict[str, Any]
 ) -> None:
     node = Node(arguments, answer)
-    assert run(node) == answer
+    done = run(node)
+    assert answer.items() <= done.items() and {*done} - {*answer} <= {"see"}
     assert node.calls == [arguments] and node.brought == {} and node._connection._shell.tmpdir is None
 
 

@@ -22,7 +22,9 @@ def run(monkeypatch):
 
     def do(*results, check_mode=False, **arguments):
         action = hpu_batch_probe.ActionModule.__new__(hpu_batch_probe.ActionModule)
-        action._task = SimpleNamespace(args=arguments, check_mode=check_mode)
+        action._task = SimpleNamespace(
+            args=arguments, check_mode=check_mode, action="gaudi3.scale.hpu_batch_probe", _role=None
+        )
         story = iter(results)
 
         def execute(module_name, module_args, task_vars):

@@ -110,6 +110,19 @@ def test_a_job_that_has_run_for_a_while_is_shown_from_its_last_lines_on(follow):
     assert lines[1:] == ["Its last lines:", *(f"step {step}" for step in range(3, 11))]
 
 
+@pytest.mark.parametrize(("result", "waits"), [("", [None, 1, 1]), ("RUNNING", [None, None, None])])
+def test_the_first_node_answers_when_its_worker_group_ends_but_for_a_schedulers_job(follow, result, waits):
+    asked = []
+
+    class Asked(Node):
+        def module(self, name, arguments, timeout):
+            asked.append(arguments["timeout"] if arguments.get("wait") else None)
+            return {**super().module(name, arguments, timeout), "result": result}
+
+    found, _lines = follow({"n1": Asked("running", "running", "succeeded")})
+    assert (found["state"], asked) == ("succeeded", waits)
+
+
 def test_a_failure_on_one_node_ends_the_job_on_all_and_names_the_cause(follow):
     nodes = {
         "n1": Node("running", "running", "running", "failed", failure=PEER),

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from ansible.plugins.action import ActionBase
 from ansible_collections.gaudi3.scale.plugins.action.training_venv import ActionModule
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.pages import ADDRESS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._node_library import build
 
 PLAY = """
@@ -30,7 +31,7 @@ class Node(ActionModule):
     """The action before a node that answers one module call after the other."""
 
     def __init__(self, arguments: dict[str, Any], *answers: dict[str, Any]) -> None:
-        self._task = SimpleNamespace(args=arguments)
+        self._task = SimpleNamespace(args=arguments, action="gaudi3.scale.training_venv", _role=None)
         self._connection = SimpleNamespace(
             _shell=SimpleNamespace(tmpdir=None, join_path=lambda *parts: "/".join(parts))
         )
@@ -81,7 +82,7 @@ def test_a_node_that_lacks_it_gets_it_and_the_module_runs_again(run: Any) -> Non
 def test_a_sites_own_is_the_modules_business(run: Any, library: str | None) -> None:
     arguments = {"release": "1.24.1"} if library is None else {"release": "1.24.1", "node_library": library}
     node = Node(arguments, {"failed": True, "msg": "no"})
-    assert run(node) == {"failed": True, "msg": "no"}
+    assert run(node) == {"failed": True, "msg": "no", "see": f"docs/training.md in {ADDRESS}"}
     assert node.calls == [arguments] and node.brought == {}
 
 

@@ -41,6 +41,7 @@ def refusal(job, run=run_process):
         (["--text", "/a", "/b"], [("/a", "--text"), ("/b", "--text")]),
         (["--data", "/tokens"], [("/tokens.idx", "--data"), ("/tokens.bin", "--data")]),
         (["--data=/tokens"], [("/tokens.idx", "--data"), ("/tokens.bin", "--data")]),
+        (["--data", "s3://bucket/tokens"], []),
         (["--text=/a", "--model", "/m"], [("/a", "--text")]),
         (["--max-steps", "3"], []),
     ],

@@ -26,6 +26,7 @@ class Ansible:
 
     given: Mapping[str, Any]
     ended: list[tuple[str, dict[str, Any]]]
+    _name = "gaudi3.scale.hpu_power"
 
     def __init__(self, argument_spec: Mapping[str, Mapping[str, Any]], supports_check_mode: bool = False) -> None:
         self.argument_spec = argument_spec
@@ -99,6 +100,11 @@ def test_an_answer_that_is_no_mapping_is_a_bug_and_still_a_sentence() -> None:
 def test_a_module_that_fails_by_itself_has_failed_once() -> None:
     how, result = run(lambda _options, module: module.fail_json(msg="unfit.", checks=[1]))
     assert (how, result["msg"], result["checks"]) == ("fail", "unfit.", [1])
+
+
+def test_a_failure_leads_on_to_the_module_s_page() -> None:
+    _how, result = run(raising(GaudiError("no.")))
+    assert result["see"].startswith("docs/cost.md in https://")
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,10 @@ def ranks(
     every: int = 1,
     traced: int = 0,
     knows: bool = True,
+    queued: Optional[Mapping[int, float]] = None,
 ) -> list[RankRecord]:
-    """``more[rank]`` are seconds that this rank needs more of a part, in each of ``every`` steps."""
+    """``more[rank]`` are seconds that this rank needs more of a part, in each of ``every`` steps, and ``queued[rank]``
+    those of a step in which it waits for a processor."""
     more = more or {}
     made: list[list[Step]] = [[] for _rank in range(count)]
     for number in range(1, steps + 1):
@@ -35,7 +37,8 @@ def ranks(
         for rank in range(count):
             parts = {part: SOUND[part] + extra[rank].get(part, 0.0) for part in PARTS}
             waited = seconds - own[rank] if knows else None
-            made[rank].append(Step(number, seconds, parts, waited, 0.0, number > steps - traced))
+            waits = (queued or {}).get(rank, 0.0)
+            made[rank].append(Step(number, seconds, parts, waited, 0.0, number > steps - traced, waits))
     return [
         RankRecord(
             rank,

@@ -77,6 +77,28 @@ def test_a_slow_rank_on_a_slow_node_is_named_too():
     assert [round(cause.share, 2) for cause in verdict.causes] == [0.27, 0.27]
 
 
+def test_ranks_that_differ_evenly_are_of_a_busy_host_and_none_is_slow():
+    uneven = {1: {"forward": 0.004}, 2: {"forward": 0.008}, 3: {"forward": 0.012}}
+    assert set(said(ranks(4, more=uneven))) == {"compute"}
+    assert set(said(ranks(4, more={**uneven, 3: {"forward": 0.020}}))) == {"slow rank"}
+
+
+@pytest.mark.parametrize(("seconds", "word"), [(0.012, "compute"), (0.030, "slow rank")])
+def test_a_tenth_of_a_step_alone_is_no_slow_rank(seconds, word):
+    assert set(said(ranks(4, more={1: {"forward": seconds}}))) == {word}
+
+
+def test_a_rank_that_waits_for_a_processor_is_not_slow_but_told_of():
+    more = {2: {"forward": 0.05}}
+    assert set(said(ranks(4, more=more, queued={2: 0.05}))) == {"compute"}
+    (told,) = [note for note in judge(ranks(4, more=more, queued={2: 0.05})).notes if "processor" in note]
+    assert told.startswith("rank 2 on n1 waited 50.0 ms a step for a processor of its host; end what else runs there")
+    # What is its own stays.
+    slow = {2: {"forward": 0.1}}
+    assert set(said(ranks(4, more=slow, queued={2: 0.05}))) == {"slow rank"}
+    assert not [note for note in judge(ranks(4, queued={1: 0.005})).notes if "processor" in note]
+
+
 def test_the_rank_its_node_and_the_part_are_named():
     cause = judge(ranks(4, more={1: {"backward": 0.05}})).causes[0]
     assert (cause.ranks, cause.node, cause.part) == ((1,), "n0", "backward")

@@ -113,6 +113,34 @@ def test_what_is_faster_by_less_than_the_margin_is_not_told() -> None:
     assert (found.state, found.fastest, found.reason) == ("ok", PORTS, "")
 
 
+@pytest.mark.parametrize(
+    ("efa", "tcp", "state", "words"),
+    [
+        (40.0, 4.0, "ok", ""),
+        (4.1, 4.0, "slower", "efa, which is chosen, carried 4.1 GB/s, and plain TCP on the same nodes 4: HCCL gains"),
+        (4.0, 4.1, "slower", "most likely does not use it"),
+        (3.0, 4.0, "slower", "ethernet carried 4 GB/s where efa, which is chosen, carried 3"),
+        (4.0, None, "ok", ""),
+        (None, 4.0, "not ok", "the all-reduce over efa failed"),
+    ],
+)
+def test_efa_is_judged_by_what_it_carries_more_than_plain_tcp(
+    efa: float | None, tcp: float | None, state: str, words: str
+) -> None:
+    cluster = Cluster({"efa": efa, "ethernet": tcp})
+    found = measured(cluster, {node: look("efa", ("efa", "ethernet")) for node in ("a", "b")})["b"]
+    assert found.state == state and words in found.reason, found.reason
+    # The library chooses between both by itself, so that TCP has to be asked for.
+    flags = {job["name"]: job["environment"].get("FI_PROVIDER") for job in cluster.begun}
+    assert flags == {"fabric-efa": None, "fabric-ethernet": "tcp"}
+
+
+def test_without_efa_plain_tcp_is_what_the_library_takes_by_itself() -> None:
+    cluster = Cluster({HOST: 20.0, "ethernet": 4.0})
+    measured(cluster, {node: look(HOST, (HOST, "ethernet")) for node in ("a", "b")})
+    assert all("FI_PROVIDER" not in job["environment"] for job in cluster.begun)
+
+
 def test_what_is_known_is_not_measured_again_until_something_is_another() -> None:
     looks = {"a": look(), "b": look()}
     first = Cluster({PORTS: 70.0, HOST: 20.0})

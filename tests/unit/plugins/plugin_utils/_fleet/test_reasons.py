@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.pages import ADDRESS
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._fleet.reasons import HIDDEN, alike, brief, reason_of
 
 SSH = 'Data could not be sent to remote host "10.0.0.1". Make sure this host can be reached over ssh: '
@@ -16,6 +17,10 @@ SSH = 'Data could not be sent to remote host "10.0.0.1". Make sure this host can
         ({"msg": "no disk"}, "no disk"),
         ({"msg": "two\n  lines\t \x1b[31mred"}, "two lines [31mred"),
         ({"msg": ["one", "two"]}, "one; two"),
+        # Each page is told once, at the end of the screen.
+        ({"msg": f"no disk; add one. See docs/storage.md in {ADDRESS}."}, "no disk; add one."),
+        ({"msg": f"no disk. See docs/storage.md in {ADDRESS}. Report: /a.html"}, "no disk. Report: /a.html"),
+        ({"msg": "See docs/storage.md in /media."}, "See docs/storage.md in /media."),
         ({"msg": {"a": 1}}, "{'a': 1}"),
         ({"msg": "Task failed: Module failed: no disk"}, "no disk"),
         ({"msg": "Failed to connect to the host via ssh: No route to host"}, "No route to host"),

@@ -79,6 +79,12 @@ def test_nothing_to_train_on_is_one_sentence(trainer, said):
     assert refusal(trainer).startswith(said)
 
 
+def test_tokens_in_a_bucket_need_a_batch_size():
+    said = batch_refusal(BuiltInTrainer(data="s3://bucket/tokens"))
+    assert said.startswith("gaudi_training_data s3://bucket/tokens: only a training reads tokens in a bucket; set ")
+    assert batch_refusal(TOKENS) == ""
+
+
 @pytest.mark.parametrize("trainer", [TEXT, TOKENS, BuiltInTrainer(text=["t"], text_upload="here")])
 def test_something_to_train_on(trainer):
     assert refusal(trainer) == ""

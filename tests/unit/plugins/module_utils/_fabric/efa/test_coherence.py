@@ -60,6 +60,9 @@ def test_parts_that_belong_together() -> None:
         ({"wrapper": None}, "plug-in", ("libnccl-net.so is NCCL's plug-in", "libhccl_ofi_wrapper.so is not on")),
         ({"wrapper": None, "nccl_plugins": ()}, "plug-in", ("libhccl_ofi_wrapper.so is not on", "/usr/lib/habanalabs")),
         ({"wrapper": "/opt/x/libnccl-net.so"}, "plug-in", ("leads to /opt/x/libnccl-net.so", "NCCL's plug-in")),
+        ({"wrapper_libfabric": ""}, "plug-in", ("loads no libfabric.so.1 at all", "gaudi_fabric_ofi_wrapper_archive")),
+        ({"wrapper_libfabric": "not"}, "plug-in", ("finds no libfabric.so.1", "gaudi_fabric_ofi_wrapper_archive")),
+        ({"wrapper_libfabric": OTHER}, "plug-in", (f"loads {OTHER}", "gaudi_fabric_ofi_wrapper_archive")),
         ({"environment": {"FI_PROVIDER": "tcp"}}, "flags", ("FI_PROVIDER=tcp", "/etc/gaudi3_scale/environment")),
         ({"environment": {"FI_PROVIDER": "^efa,tcp"}}, "flags", ("FI_PROVIDER=^efa,tcp",)),
         ({"environment": {"HCCL_OVER_OFI": "0"}}, "flags", ("HCCL_OVER_OFI=0 keeps HCCL from the host's cards",)),
@@ -82,6 +85,15 @@ def test_selections_that_leave_efa_in(provider: str) -> None:
 def test_a_node_with_nothing_is_told_where_all_of_it_comes_from() -> None:
     assert list(found(Stack())) == ["device", "kernel module", "libfabric", "loader's path", "plug-in"]
     assert "set gaudi_fabric_efa_version to have it installed" in found(Stack())["libfabric"]
+
+
+@pytest.mark.parametrize("loads", [LIBRARY, None])
+def test_a_wrapper_that_loads_amazon_s_libfabric_or_does_not_say_is_fine(loads: str | None) -> None:
+    assert found(replace(WHOLE, wrapper_libfabric=loads)) == {}
+
+
+def test_a_second_libfabric_that_the_wrapper_loads_like_all_is_told_once() -> None:
+    assert list(found(replace(WHOLE, libraries=(OTHER, LIBRARY), wrapper_libfabric=OTHER))) == ["loader's path"]
 
 
 def test_a_site_with_its_own_libfabric_has_one_on_the_path() -> None:

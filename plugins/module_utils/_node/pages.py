@@ -1,22 +1,28 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
 # Private to gaudi3.scale: it may change in any release.
-"""Which page of the documentation says more about a task that failed; pure."""
+"""Which page of the documentation says more about a task that failed; pure.
+
+Every failure of a module, an action and a role's task leads on to one, and a contract test counts them.
+"""
 
 from __future__ import annotations
 
 _COLLECTION = "gaudi3.scale."
 # Where the pages are, for whoever has no checkout.
 ADDRESS = "https://github.com/gaudi3-scale/gaudi3.scale"
+# The name in a failed result, which Ansible's own screen shows after the message.
+SEE = "see"
 # About nodes that do not answer.
 REACHING = "docs/first_day.md"
-# Of each page under docs/ the roles without gaudi_, and the modules, that it is about.
+# Of each page under docs/ the roles without gaudi_, the modules and the inventory plugin that it is about.
 _ABOUT = {
     "audit": "audit audit_facts cluster_audit",
     "batch": "batch hpu_batch_probe hpu_batch_probe_nodes",
     "benchmark": "benchmark training_benchmark",
     "benchmark_fabric": "fabric_benchmark",
     "bundle": "bundle bundle_sources package_bundle package_bundle_info package_repository",
+    "clouds": "node_records",
     "collectives": "collectives",
     "compare": "compare comparison_together hpu_compare_settings",
     "containers": "containers hpu_container_check hpu_container_runtime",
@@ -35,6 +41,7 @@ _ABOUT = {
     "image": "image job_image training_image",
     "kernel_guard": "driver hpu_driver",
     "kubernetes": "kubernetes kubernetes_manifests",
+    "migrating": "migration migration_plan",
     "model": "model model_registry",
     "monitoring": "cloudwatch_forwarder exporter hpu_exporter monitoring monitoring_server node_metrics_info "
     "service_certificate",
@@ -60,3 +67,8 @@ def page_about(role: str, module: str) -> str:
         if name.startswith(_COLLECTION) and name.removeprefix(_COLLECTION) in _PAGES:
             return _PAGES[name.removeprefix(_COLLECTION)]
     return ""
+
+
+def see_also(page: str) -> str:
+    """The page as a person without a checkout finds it, too; "" for none."""
+    return f"{page} in {ADDRESS}" if page else ""
