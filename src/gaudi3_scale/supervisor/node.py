@@ -72,10 +72,11 @@ class Node:
         end_earlier_life(supervision.status, meanwhile)
         self._control_group = own_control_group(JobPaths(supervision.job).unit)
         self._memory_kills = MemoryKills(self._control_group)
-        # With the program's checkpoints to be handed over first, another program becomes torchrun.
         # The environment of what is started here.
         self._marked = {**without_own(os.environ), MARK: supervision.status}
-        self._waiting = WaitingAgent(() if supervision.checkpoint_directory else supervision.argv, self._marked)
+        # With the program's checkpoints to be handed over first, another program becomes torchrun.
+        has_none = supervision.checkpoint_directory or supervision.rules.index == supervision.rules.witness
+        self._waiting = WaitingAgent(() if has_none else supervision.argv, self._marked)
         self._waiting.prepare()
 
     def facts(self, now: float, terminated: bool, refused: frozenset[int] = frozenset()) -> Facts:

@@ -10,12 +10,14 @@ import re
 import signal
 import sys
 import time
+from pathlib import Path
 from typing import IO, Callable, Mapping, Sequence, cast
 
 from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.core._job.agent_table import NOTICE, agent_entries, signaled
 from gaudi3_scale.core._node.process_tree import descendants, ended_children, environment_of, processes_in, started_with
 from gaudi3_scale.core._node.regular_file import read_end
+from gaudi3_scale.supervisor import waiting_rank
 from gaudi3_scale.supervisor.rank_exits import Gone, RankExits
 from gaudi3_scale.supervisor.waiting_agent import WaitingAgent, start_agent
 
@@ -37,14 +39,23 @@ _LONGEST_NUMBER = 9
 
 
 def ranks_of(pid: int) -> dict[int, int]:
-    """Process by local rank, of the ranks below ``pid``; what a rank has started has its variables, but is none."""
+    """Process by local rank, of the ranks below ``pid``; what a rank has started has its variables, but is none, and
+    neither is one that waits."""
     tree = descendants(pid)
     found: dict[int, int] = {}
     ranks = {child: environment_of(child).get("LOCAL_RANK", "") for child in tree}
     for child, local in ranks.items():
-        if local.isdecimal() and len(local) <= _LONGEST_NUMBER and not ranks.get(tree[child]):
+        if local.isdecimal() and len(local) <= _LONGEST_NUMBER and not ranks.get(tree[child]) and not _waits(child):
             found[int(local)] = child
     return found
+
+
+def _waits(pid: int) -> bool:
+    """Whether it is a rank before it is needed (``waiting_rank``)."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip() == waiting_rank.NAME
+    except (OSError, ValueError):
+        return False
 
 
 def end_earlier_life(status: str, meanwhile: Callable[[], None]) -> None:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """torchrun before it is needed: a process that has loaded PyTorch, which takes seconds, and waits for its words.
 
-A supervisor has one while it waits for the other nodes, and again when its ranks have run for a while. So a start of
-the ranks, after a lost rank or node as well, does not wait for torchrun's own imports.
+A supervisor has one while it waits for the other nodes, and again when its ranks have run for a while. Its ranks wait
+below it (``rank_starts``). So a start of the ranks, after a lost rank or node as well, waits for no import of PyTorch.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Mapping, Sequence
+
+from gaudi3_scale.core._node.process_tree import descendants
+from gaudi3_scale.supervisor.rank_starts import RankStarts
 
 # A job that ends sooner, or fails again and again, does not pay for one that is never needed.
 NEXT_AFTER_S = 60.0
@@ -34,7 +37,7 @@ class WaitingAgent:
     @property
     def processes(self) -> set[int]:
         """What is to be left alone while everything else is ended."""
-        return {self._process.pid} if self._process else set()
+        return {self._process.pid, *descendants(self._process.pid)} if self._process else set()
 
     def prepare(self) -> None:
         """Have one, where there is none. A node that has no process or memory for it does without."""
@@ -81,10 +84,12 @@ def start_agent(
 
 def main() -> None:
     """In that process. Without words its supervisor has ended, and so does it."""
+    ranks = RankStarts(sys.argv[1:])
     from torch.distributed import run
 
     words = sys.stdin.readline()
     if not words:
+        ranks.end()
         return
     told = json.loads(words)
     os.environ.clear()
@@ -92,6 +97,7 @@ def main() -> None:
     with Path(os.devnull).open("rb") as nothing:
         os.dup2(nothing.fileno(), sys.stdin.fileno())
     sys.argv = told["argv"]
+    ranks.serve()
     run.main()
 
 
