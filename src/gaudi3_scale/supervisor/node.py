@@ -35,12 +35,11 @@ from gaudi3_scale.supervisor.processes import MARK, Ranks, end_earlier_life, ran
 from gaudi3_scale.supervisor.progress import Progress, clear_progress, read_progress
 from gaudi3_scale.supervisor.stacks import write_stacks
 from gaudi3_scale.supervisor.state import Facts, Order
-from gaudi3_scale.supervisor.waiting_agent import NEXT_AFTER_S, WaitingAgent
+from gaudi3_scale.supervisor.waiting_agent import HANDING_OVER, NEXT_AFTER_S, WaitingAgent
 from gaudi3_scale.supervisor.watchdog import without_own
 
 # The fencing token of ranks: what they publish is refused once a later generation has begun (checkpoints.fence).
 FENCE = "GAUDI3_SCALE_GENERATION"
-HAND_OVER = "gaudi3_scale.checkpoints.hand_over"
 # The store of the generation before closes its port when it is gone.
 PORT_S = 5.0
 LOOK_AGAIN_S = 60.0
@@ -74,9 +73,8 @@ class Node:
         self._memory_kills = MemoryKills(self._control_group)
         # The environment of what is started here.
         self._marked = {**without_own(os.environ), MARK: supervision.status}
-        # With the program's checkpoints to be handed over first, another program becomes torchrun.
-        has_none = supervision.checkpoint_directory or supervision.rules.index == supervision.rules.witness
-        self._waiting = WaitingAgent(() if has_none else supervision.argv, self._marked)
+        is_witness = supervision.rules.index == supervision.rules.witness
+        self._waiting = WaitingAgent(() if is_witness else supervision.argv, self._marked)
         self._waiting.prepare()
 
     def facts(self, now: float, terminated: bool, refused: frozenset[int] = frozenset()) -> Facts:
@@ -278,4 +276,4 @@ def _handing_over(given: Supervision, generation: Generation) -> list[str]:
     if not given.checkpoint_directory or len(generation.members) < 2:
         return []
     members = ",".join(map(str, generation.indexes))
-    return [sys.executable, "-I", "-m", HAND_OVER, given.file, members]
+    return [sys.executable, *HANDING_OVER, given.file, members]

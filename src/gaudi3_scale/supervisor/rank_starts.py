@@ -10,7 +10,6 @@ import os
 import string
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any, Mapping, Sequence
 
 from gaudi3_scale.supervisor import waiting_rank
@@ -109,8 +108,7 @@ def _with_waiting(words: tuple[str, ...]) -> tuple[str, ...]:
     for place in range(1, len(words) - 1):
         if words[place - 1 : place + 1] == (sys.executable, "-u"):
             is_known = words[place + 1] == "-m" or words[place + 1].endswith(".py")
-            own = str(Path(waiting_rank.__file__))
-            return (*words[: place + 1], own, *words[place + 1 :]) if is_known and len(words) > place + 1 else ()
+            return (*words[: place + 1], waiting_rank.__file__, *words[place + 1 :]) if is_known else ()
     return ()
 
 

@@ -21,6 +21,9 @@ from gaudi3_scale.supervisor.rank_starts import RankStarts
 
 # A job that ends sooner, or fails again and again, does not pay for one that is never needed.
 NEXT_AFTER_S = 60.0
+# What Python runs before torchrun where a program's checkpoints are handed over first; the supervision's file and the
+# members follow.
+HANDING_OVER = ("-I", "-m", "gaudi3_scale.checkpoints.hand_over")
 
 
 class WaitingAgent:
@@ -96,9 +99,22 @@ def main() -> None:
     os.environ.update(told["environment"])
     with Path(os.devnull).open("rb") as nothing:
         os.dup2(nothing.fileno(), sys.stdin.fileno())
-    sys.argv = told["argv"]
+    sys.argv = _handed_over(told["argv"])
     ranks.serve()
     run.main()
+
+
+def _handed_over(argv: list[str]) -> list[str]:
+    """torchrun's words, once the node has the program's newest checkpoint where that is asked for."""
+    before = [sys.executable, *HANDING_OVER]
+    if argv[: len(before)] != before:
+        return argv
+    from gaudi3_scale.checkpoints.hand_over import hand_over
+
+    file, members, *torchrun = argv[len(before) :]
+    if not hand_over(file, members):
+        sys.exit(1)
+    return torchrun
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ found = {
     "threads": os.environ.get("OMP_NUM_THREADS"),
     "ranks": [os.environ[name] for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE")],
     "stdin": sys.stdin.read(),
+    "command": open("/proc/self/cmdline").read().rstrip("\\0").split("\\0"),
 }
 from torch.nn import Linear
 import torch.utils.data
@@ -133,8 +134,9 @@ def both(tmp_path, *command, **options):
         found.append((status, [json.loads((folder / f"found-{rank}").read_text()) for rank in (0, 1)], job))
     (ours, theirs) = found
     for rank in (0, 1):
-        ours[1][rank]["argv"].remove(str(tmp_path / "waiting" / "found-"))
-        theirs[1][rank]["argv"].remove(str(tmp_path / "plainly" / "found-"))
+        for words in ("argv", "command"):
+            ours[1][rank][words].remove(str(tmp_path / "waiting" / "found-"))
+            theirs[1][rank][words].remove(str(tmp_path / "plainly" / "found-"))
     assert ours[:2] == theirs[:2]
     assert ours[0] == 0
     return ours[2], ours[1]
