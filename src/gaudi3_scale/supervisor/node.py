@@ -253,7 +253,7 @@ class Node:
     def _write_stacks(self, ranks: Ranks, first_rank: int) -> None:
         given = self._given
         attempt = self._attempt() or given.ranks_directory
-        found = ranks_of(os.getpid())
+        found = ranks_of(os.getpid(), self._waiting.processes)
         stderr = {local: f"{attempt}/{local}/stderr.log" for local in found}
         directory = f"{given.log_directory}/stacks/generation-{ranks.generation}"
         write_stacks(directory, found, first_rank, stderr, given.venv, self._run)

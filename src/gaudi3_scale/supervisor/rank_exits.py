@@ -45,9 +45,16 @@ class RankExits:
         self._looked = now
         if not self._all_known:
             self._find(now)
-        for local, pid in self.known.items():
-            if local not in self._since and not Path(f"/proc/{pid}").exists():
-                self._since[local] = now
+        ended = [local for local, pid in self.known.items() if not Path(f"/proc/{pid}").exists()]
+        if not ended or all(local in self._since for local in ended):
+            return
+        # One that had waited may have been started anew, as another process.
+        running = self._ranks()
+        for local in ended:
+            if local in running:
+                self.known[local] = running[local]
+            else:
+                self._since.setdefault(local, now)
 
     def _find(self, now: float) -> None:
         running = self._ranks()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -65,10 +66,11 @@ class WaitingAgent:
         return process
 
     def end(self) -> None:
-        """It is not needed any more."""
-        if self._process:
-            self._process.kill()
-            self._process = None
+        """It is not needed any more, and its ranks are not."""
+        for pid in self.processes:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self._process = None
 
 
 def start_agent(

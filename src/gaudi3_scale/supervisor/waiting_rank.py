@@ -22,7 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Callable, Mapping, NoReturn, Sequence
 
-# What a list of processes shows until then; other processes know a rank that waits by it.
+# What a list of processes shows until then.
 NAME = "waiting_rank"
 AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 # Libraries read these as they are loaded. A program that has changed one before its import starts over.

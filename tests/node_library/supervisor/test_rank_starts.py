@@ -92,14 +92,14 @@ class Job:
 
 
 def waiting_below(agent, ranks=2):
-    """The processes of the ranks, once they have their name; before anybody has taken them, none is a rank."""
+    """The processes of the ranks, once they have their name; to all others that are apart, they are none."""
     (leader,) = agent.processes - set().union(*(descendants(pid) for pid in agent.processes))
     end = time.monotonic() + STARTED_S
     while time.monotonic() < end:
         found = {pid for pid in descendants(leader) if comm(pid) == "waiting_rank"}
         if len(found) == ranks:
-            assert ranks_of(leader) == {}
             assert found < agent.processes
+            assert ranks_of(os.getpid(), agent.processes) == {}
             return found
         time.sleep(0.02)
     raise AssertionError("no rank waits")
