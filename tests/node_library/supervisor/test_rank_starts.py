@@ -211,6 +211,7 @@ def test_a_backend_is_loaded_by_the_programs_own_import(tmp_path, program):
         assert job.log(0).splitlines() == expected
 
 
+@pytest.mark.long
 def test_processes_that_a_rank_spawns_find_its_program(tmp_path, program):
     job = Job(
         tmp_path,
@@ -227,7 +228,13 @@ def test_processes_that_a_rank_spawns_find_its_program(tmp_path, program):
     assert job.log(0) == "6\n"
 
 
-@pytest.mark.parametrize("given", [{"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}, {}], ids=["environment", "command"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        pytest.param({"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}, id="environment"),
+        pytest.param({}, id="command", marks=pytest.mark.long),
+    ],
+)
 def test_what_was_not_expected_is_started_plainly(tmp_path, program, given):
     script = program("import os\nprint('ran', os.environ.get('PYTORCH_NO_CUDA_MEMORY_CACHING'))\n")
     job = Job(tmp_path, script)
