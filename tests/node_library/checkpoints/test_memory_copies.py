@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import subprocess
@@ -19,10 +18,9 @@ import pytest
 from forked_ranks import ends_of, said_in, start_ranks
 from gaudi3_scale.checkpoints.fence import FILE_NAME, VARIABLE, Fence, Generation
 from gaudi3_scale.checkpoints.files import steps_in
-from gaudi3_scale.checkpoints.memory_copies import MemoryCopies, find_memory
+from gaudi3_scale.checkpoints.memory_copies import MemoryCopies
 from gaudi3_scale.checkpoints.memory_room import IDENTITY, PREFIX, REMAINS_AFTER_S, directory_of
 from gaudi3_scale.core._errors import GaudiError
-from gaudi3_scale.ranks import Ranks
 from gaudi3_scale.trainer.language_model_task import LanguageModelTask
 from job_runs import SMALL_MODEL, losses, read_lines, wait_until
 
@@ -258,12 +256,6 @@ def test_an_old_generation_takes_nothing_from_memory(run, lose, memory, monkeypa
     monkeypatch.setenv(VARIABLE, "0123456789abcdef:3")
     with pytest.raises(GaudiError, match=f"{fence} is held by generation 4 of launch 0123456789abcdef"):
         run()
-
-
-def test_a_model_that_no_node_has_whole_has_no_copies():
-    options = argparse.Namespace(memory_every=5, sharding="fsdp2", memory_dir=Path("/dev/shm"))
-    with pytest.raises(GaudiError, match="--memory-every 5: fsdp2 over 2 nodes leaves no node with a whole copy; "):
-        find_memory(options, Ranks(0, 4, 0, 2, True), None, None)
 
 
 def kill_all(ranks: list[BaseProcess], memory: Path, nodes: int) -> None:
