@@ -12,6 +12,7 @@ import contextlib
 import hashlib
 import logging
 import os
+import secrets
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -155,7 +156,7 @@ def _gathered(parts: Parts) -> Iterator[_Gathering]:
 class _Gathering:
     """A folder on each node with its own undamaged files, and holes in the others where nobody here reads them.
 
-    What fails on one rank raises GaudiError on all of them.
+    What fails on one rank raises GaudiError on all of them. Collective, as all here.
     """
 
     def __init__(self, parts: Parts) -> None:
@@ -163,15 +164,15 @@ class _Gathering:
         self._place = parts.place
         self._own = parts.place.members[0]
         self._held = checkpoint_path(parts.place.directory, parts.manifest.step)
-        # The start after a kill removes what has such a name.
-        self.folder = self._held.with_name(f".{self._held.name}.gathered")
+        # No other generation's, and the start after a kill removes what has such a name.
+        token = parts.place.gather(secrets.token_hex(8))[0]
+        self.folder = self._held.with_name(f".{self._held.name}.{token}")
 
     def begin(self) -> None:
-        """With what tells where each tensor lies. Collective."""
+        """With what tells where each tensor lies."""
         why: str | None = ""
         if self._place.leads:
             try:
-                shutil.rmtree(self.folder, ignore_errors=True)
                 self.folder.mkdir()
                 for name in self._parts.held[self._own]:
                     os.link(self._held / name, self.folder / name)
@@ -184,7 +185,7 @@ class _Gathering:
         self._require_all(damage_of(self.folder / METADATA, record) if self._place.leads else "")
 
     def fetch(self, wanted: set[Range]) -> None:
-        """Have on each node what its ranks want. Collective."""
+        """Have on each node what its ranks want."""
         lacking = sorted(one for one in wanted if one[0] not in self._parts.held[self._own])
         asked: dict[tuple[int, int], set[Range]] = {}
         for node, ranges in zip(self._parts.nodes, self._place.gather(lacking)):

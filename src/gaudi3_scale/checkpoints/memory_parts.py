@@ -137,14 +137,10 @@ class PartSaver(BackgroundSaver):
     def _copied(self, manifest: Manifest, parts: Mapping[int, Sequence[str]]) -> str:
         """What went wrong here when each node has its neighbor's part, or nothing."""
         place, folder, first = self._parted, self._parts.unfinished, self._parted.ring[0]
-        own = place.members[0]
-        foreign = parts[place.before] if place.before != own else []
-        neighbors = _Neighbors(
-            place,
-            chain.from_iterable(chunks_in(folder / name, manifest.files[name].bytes) for name in parts[own])
-            if foreign
-            else iter(()),
-        )
+        own, alone = place.members[0], len(place.ring) == 1
+        foreign = [] if alone else parts[place.before]
+        given = (chunks_in(folder / name, manifest.files[name].bytes) for name in ([] if alone else parts[own]))
+        neighbors = _Neighbors(place, chain.from_iterable(given))
         size = manifest.files[METADATA].bytes
         if own == first:
             send_file(folder / METADATA, size, first, place.leaders)

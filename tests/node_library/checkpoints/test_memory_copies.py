@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from forked_ranks import ends_of, said_in, start_ranks
+from gaudi3_scale.checkpoints import gathered_parts
 from gaudi3_scale.checkpoints.fence import FILE_NAME, VARIABLE, Fence, Generation
 from gaudi3_scale.checkpoints.files import steps_in
 from gaudi3_scale.checkpoints.memory_copies import MemoryCopies
@@ -256,6 +258,23 @@ def test_an_old_generation_takes_nothing_from_memory(run, lose, memory, monkeypa
     monkeypatch.setenv(VARIABLE, "0123456789abcdef:3")
     with pytest.raises(GaudiError, match=f"{fence} is held by generation 4 of launch 0123456789abcdef"):
         run()
+
+
+def test_a_copy_that_cannot_be_read_in_the_end_fails_one_start_alone(run, lose, memory, monkeypatch):
+    options = ["--sharding", "fsdp2", "--checkpoint-every", 10]
+    lose(*options, disk=10)
+    (step,) = steps_in(own(memory))
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(gathered_parts, "write_manifest", full)
+        with pytest.raises(GaudiError, match=f"^step {step} could not be read from memory: rank 0: .*: No space left "):
+            run(*options)
+    assert [path.name for path in own(memory).iterdir()] == []
+    start = of_kind(run(*options, "--stop-after-steps", 1), "start")[-1]
+    assert (start["resumed_copy"], start["resumed_from"]) == ("disk", 10)
 
 
 def kill_all(ranks: list[BaseProcess], memory: Path, nodes: int) -> None:

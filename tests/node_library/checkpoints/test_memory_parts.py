@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -22,7 +22,7 @@ from torch.distributed.checkpoint.format_utils import dcp_to_torch_save
 from forked_ranks import ends_of, said_in, start_ranks
 from gaudi3_scale.checkpoints import gathered_parts
 from gaudi3_scale.checkpoints.fence import VARIABLE, Fence, Generation
-from gaudi3_scale.checkpoints.files import steps_in
+from gaudi3_scale.checkpoints.files import manifest_of, steps_in, write_manifest
 from gaudi3_scale.checkpoints.gathered_parts import Parts
 from gaudi3_scale.checkpoints.manifest import FileRecord, Manifest
 from gaudi3_scale.checkpoints.memory_room import IDENTITY, PREFIX, directory_of
@@ -157,7 +157,7 @@ def test_no_node_has_all_of_it(failed):
     assert names == [[name for name in both if name != f"__{lacks}_0.distcp"] for lacks in (1, 2, 0)]
 
 
-@pytest.mark.parametrize("lost", ["the ranks", "a node's memory", "a file"])
+@pytest.mark.parametrize("lost", ["the ranks", "a node's memory", "a file", "a manifest"])
 def test_a_failed_training_goes_on_from_memory_with_the_very_same_losses(job, undisturbed, tmp_path, lost):
     resumed = newest_of(job)
     copy = job.own(2) / f"step-{resumed:08d}"
@@ -168,6 +168,10 @@ def test_a_failed_training_goes_on_from_memory_with_the_very_same_losses(job, un
         content[len(content) // 2] ^= 1
         (copy / "__2_0.distcp").write_bytes(content)
         (copy / ".metadata").unlink()
+    elif lost == "a manifest":
+        # Another run's, of the same step.
+        manifest = manifest_of(job.own(0) / copy.name)
+        write_manifest(job.own(0) / copy.name, replace(manifest, run=manifest.run ^ 1))
     told = job.train(MORE)
     assert_as_undisturbed(job, told, undisturbed, tmp_path, resumed)
     said = f"{copy} is damaged: __2_0.distcp has another checksum than manifest.json; another node has it."
