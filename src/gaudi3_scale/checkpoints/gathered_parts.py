@@ -191,7 +191,7 @@ class _Gathering:
         for node, ranges in zip(self._parts.nodes, self._place.gather(lacking)):
             for one in ranges:
                 if not self._parts.is_range(one):
-                    raise GaudiError(f"rank {node} asks for {str(one)[:80]}, which is no part of the copy")
+                    raise GaudiError(f"rank {node} asks for {str(one)[:80]}, which is not part of the copy")
                 name, offset, length = one
                 asked.setdefault((self._parts.source_of(name), node), set()).add((name, offset, length))
         why = ""

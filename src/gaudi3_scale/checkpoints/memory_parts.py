@@ -127,7 +127,7 @@ class PartSaver(BackgroundSaver):
         try:
             manifest = read_manifest(gather_in(leaders, known)[0])
         except ValueError as error:
-            raise GaudiError(f"rank {self._parted.ring[0]} has said what is no manifest: {error}") from error
+            raise GaudiError(f"rank {self._parted.ring[0]} sent an invalid manifest: {error}") from error
         written = sorted({*manifest.files} - {METADATA})
         parts = gather_in(leaders, [name for name in written if (writer.unfinished / name).exists()])
         if sorted(chain(*parts)) != written:
