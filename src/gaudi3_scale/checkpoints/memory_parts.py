@@ -76,7 +76,7 @@ def sizes_of(state: Mapping[str, Any], place: Place) -> tuple[int, int]:
     for leader, size in place.gather((place.members[0], mine)):
         parts[leader] += size
     own = parts[place.members[0]]
-    return sum(parts[leader] for leader in {place.members[0], place.before}), own
+    return sum(parts[leader] for leader in sorted({place.members[0], place.before})), own
 
 
 class OwnWriter(WholeCheckpointWriter):
