@@ -40,7 +40,9 @@ def play(tmp_path: Path, taken_over: Path, monkeypatch: pytest.MonkeyPatch) -> P
         about = {"hosts": "gaudi", "gather_facts": False, "vars": given, "tasks": list(tasks)}
         (tmp_path / "play.yml").write_text(yaml.safe_dump([about]))
         ansible = Path(sys.executable).with_name("ansible-playbook")
-        known = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS), "ANSIBLE_NOCOLOR": "1", **environment}
+        # The controller keeps a mark of what it has quarantined at home.
+        own = {"ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS), "ANSIBLE_NOCOLOR": "1", "HOME": str(tmp_path)}
+        known = {**os.environ, **own, **environment}
         done = subprocess.run(
             [ansible, "-i", "hosts.json", "play.yml"],
             cwd=tmp_path,
