@@ -33,7 +33,7 @@ def main() -> None:
         time.sleep(pause)
 
     # Lightning calls it when a step is done; the trainer has no use for it.
-    LanguageModelTask.on_train_batch_end = told  # type: ignore[method-assign]
+    LanguageModelTask.on_train_batch_end = told  # type: ignore[method-assign, assignment]
     kept = ("--checkpoint-every", every, "--memory-every", "1", "--memory-dir", memory)
     rest = ("--text", str(TEXT), "--max-steps", "1000000", "--validation-batches", "0", "--loggers", "none")
     run_rank("gaudi3_scale.train", train, ["--device", "cpu", *MODEL, *kept, *rest])
