@@ -17,6 +17,7 @@ from gaudi3_scale.core._node.process_tree import descendants
 from gaudi3_scale.supervisor.processes import ranks_of
 from gaudi3_scale.supervisor.rank_starts import ranks_command
 from gaudi3_scale.supervisor.waiting_agent import WaitingAgent
+from tests.unit.supervised import comm, waiting_below
 
 TORCHRUN = str(Path(sys.executable).parent / "torchrun")
 STARTED_S = 120
@@ -73,10 +74,11 @@ class Job:
 
     def waiting(self, expected=None, **given):
         """The exit status, and which processes waited and which became ranks. ``expected``: another command."""
+        others = set(descendants(os.getpid()))
         agent = WaitingAgent(expected or self.argv, self.variables)
         agent.prepare()
         try:
-            self.waited = waiting_below(agent)
+            self.waited = waiting_of(agent, others)
             process = agent.take(self.argv, {**self.variables, **given})
             while process.poll() is None:
                 self.ran |= set(ranks_of(process.pid).values())
@@ -91,25 +93,20 @@ class Job:
         return path.read_text()
 
 
-def waiting_below(agent, ranks=2):
-    """The processes of the ranks, once they have their name; to all others that are apart, they are none."""
-    (leader,) = agent.processes - set().union(*(descendants(pid) for pid in agent.processes))
+def waiting_of(agent, others, ranks=2):
+    """The processes of the ranks, once they have their name; to all others that are apart, they are none.
+
+    ``others``: below this process already before there was an agent.
+    """
     end = time.monotonic() + STARTED_S
     while time.monotonic() < end:
-        found = {pid for pid in descendants(leader) if comm(pid) == "waiting_rank"}
+        found = {pid for leader in agent.processes for pid in waiting_below(leader)}
         if len(found) == ranks:
             assert found < agent.processes
-            assert ranks_of(os.getpid(), agent.processes) == {}
+            assert ranks_of(os.getpid(), agent.processes | others) == {}
             return found
         time.sleep(0.02)
     raise AssertionError("no rank waits")
-
-
-def comm(pid):
-    try:
-        return Path(f"/proc/{pid}/comm").read_text().strip()
-    except OSError:
-        return ""
 
 
 @pytest.fixture
@@ -247,9 +244,10 @@ def test_what_was_not_expected_is_started_plainly(tmp_path, program, given):
 
 
 def test_ranks_that_wait_end_with_who_has_them(tmp_path, program):
+    others = set(descendants(os.getpid()))
     agent = WaitingAgent(torchrun(tmp_path, program("")), environment())
     agent.prepare()
-    waited = waiting_below(agent)
+    waited = waiting_of(agent, others)
     agent.end()
     end = time.monotonic() + STARTED_S
     while any(map(comm, waited)):
