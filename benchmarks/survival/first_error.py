@@ -9,10 +9,10 @@ import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-# What engines, PyTorch, gloo and NVRx say of a rank or node that is no more.
+# What engines, PyTorch, gloo and NVRx say of a rank or node that is no more. torchft counts "commit_failures: 0".
 FAILURE = re.compile(
-    r"fail|kill|lost|not heard|closed|reset|refused|timed? ?out|exit ?code|exitcode|SIG[A-Z]{3}|dead|unhealthy"
-    r"|gone|started again|ended",
+    r"fail(?!ures: 0)|kill|lost|not heard|closed|reset|refused|timed? ?out|exit ?code|exitcode|SIG[A-Z]{3}|dead"
+    r"|unhealthy|gone|started again|ended",
     re.IGNORECASE,
 )
 

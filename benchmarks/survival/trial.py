@@ -62,12 +62,12 @@ def run_trial(
         hub, made = stack.enter_context(namespaces(nodes))
         started = start(engine, replace(setting, hub=hub, nodes=tuple(made), directory=directory, memory=memory))
         files = StepFiles([one.place for one in started])
-        _wait_for_steps(started, files, setting.before)
+        _wait_for_steps(started, files, setting)
         return _watch(fault, started, files, limit, engine == TORCHFT)
 
 
-def _wait_for_steps(started: Sequence[Started], files: StepFiles, before: float) -> None:
-    """And ``before`` seconds since the start."""
+def _wait_for_steps(started: Sequence[Started], files: StepFiles, setting: Setting) -> None:
+    """So many as are wanted, for as long as is wanted, and then until half way between two checkpoints."""
     begun = time.monotonic()
     end = begun + START_S
     while files.look() is None or any(len(steps) < STEPS_BEFORE for steps in files.steps.values()):
@@ -75,7 +75,17 @@ def _wait_for_steps(started: Sequence[Started], files: StepFiles, before: float)
             logs = "".join((one.place / "log").read_text(errors="replace")[-LOG_BYTES:] for one in started)
             raise GaudiError(f"the job made no {STEPS_BEFORE} steps within {START_S:g} s:\n{logs}")
         time.sleep(LOOK_S)
-    time.sleep(max(0.0, begun + before - time.monotonic()))
+    time.sleep(max(0.0, begun + setting.before - time.monotonic()))
+    begun = time.monotonic()
+    while not is_between(max(step.number for step in files.look()), setting.every):
+        if time.monotonic() > begun + START_S:
+            raise GaudiError(f"the job has made no step for {START_S:g} s.")
+        time.sleep(LOOK_S)
+
+
+def is_between(step: int, every: int) -> bool:
+    """Whether it is half way from one checkpoint to the next, or little further: steps may be fast."""
+    return 0 <= step % every - every // 2 <= every // 10
 
 
 def _watch(fault: Fault, started: Sequence[Started], files: StepFiles, limit: float, others_go_on: bool) -> Outcome:

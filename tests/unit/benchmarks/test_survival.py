@@ -20,7 +20,7 @@ from benchmarks.survival.steps import (
     read_steps,
 )
 from benchmarks.survival.table import cell, named_and_lost, pause, table
-from benchmarks.survival.trial import StepFiles
+from benchmarks.survival.trial import StepFiles, is_between
 from plugins.module_utils._errors import GaudiError
 
 OLD = {1, 2}
@@ -142,6 +142,7 @@ def test_a_line_about_a_failure_names_the_lost_node_by_its_name_address_rank_or_
     errors = FirstError([log, tmp_path / "none"], NODE3)
     assert errors.look() == ""
     with log.open("a") as stream:
+        stream.write("got lighthouse quorum { replica: 10.77.0.3, commit_failures: 0 }\n")
         stream.write(f"Generation 2 runs on node1, node3\nrank 1 on node30 failed: 10.77.0.31, 47110\n{line}")
     assert errors.look() == ""
     with log.open("a") as stream:
@@ -166,3 +167,8 @@ def test_a_cell_of_the_second_table_has_medians_of_what_was_named_and_lost():
     assert named_and_lost(found[:1]) == "0.4 / 10"
     assert named_and_lost([Outcome(None, None, 0, UNNOTICED)]) == "not named / -"
     assert named_and_lost([]) == "-"
+
+
+def test_a_fault_comes_half_way_between_two_checkpoints():
+    assert [step for step in range(100, 150) if is_between(step, 50)] == [125, 126, 127, 128, 129, 130]
+    assert is_between(7, 1)
