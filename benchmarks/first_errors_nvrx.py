@@ -9,7 +9,6 @@ number, those of the launchers without, as they came.
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import tempfile
@@ -39,14 +38,15 @@ class Line:
 
 def lines_of(case: Case) -> list[Line]:
     """The job's one log, in the order in which it was written."""
+    ends = deaths(case)
     found = [
         Line(death.after, rank, text)
-        for rank, death in sorted(deaths(case).items())
+        for rank, death in sorted(ends.items())
         for text in [*death.stdout.splitlines(), *death.stderr.splitlines()]
     ]
     for number in range(case.nodes):
         own = range(number * case.per_node, (number + 1) * case.per_node)
-        first = min(deaths(case)[rank].after for rank in own)
+        first = min(ends[rank].after for rank in own)
         found += [Line(first + NOTICED_S, -1, text) for text in agent_output(case, f"node{number + 1}").splitlines()]
     last = max(line.time for line in found)
     found += [Line(last, -1, text) for text in case.launcher.splitlines()]
@@ -61,7 +61,7 @@ def asked(case: Case, python: str) -> Line | None:
         log = Path(place, "job_cycle0.log")
         log.write_text("".join(f"{line.as_written(width)}\n" for line in lines), encoding="utf-8")
         argv = [python, "-m", CLI, "--disable-l1", str(log)]
-        done = subprocess.run(argv, capture_output=True, text=True, check=True, env=dict(os.environ))
+        done = subprocess.run(argv, capture_output=True, text=True, check=True)
     primary = json.loads(done.stdout)["primary_failure"]
     return lines[primary["line"] - 1] if primary and primary["line"] else None
 
