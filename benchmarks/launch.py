@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -180,7 +181,7 @@ def time_until_gone(jobs: Any, hosts: Sequence[str]) -> float:
 def processes_of_job() -> set[int]:
     """Of all nodes at once, containers of this machine: to ask each of eight takes longer than what is measured."""
     found = started_with("GAUDI3_SCALE_JOB", JOB)
-    return {pid for pid in found if b"gaudi3_scale.supervisor" not in command_of(pid)}
+    return {pid for pid in found if not re.search(rb"gaudi3_scale[./]supervisor", command_of(pid))}
 
 
 def command_of(pid: int) -> bytes:

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,9 +23,14 @@ def run(
     cwd: Path | None = None,
     text_in: str | None = None,
     env: Mapping[str, str] | None = None,
+    without: Collection[str] = (),
     remedy: str = "",
 ) -> str:
-    """The program's standard output; a failure is a :class:`SandboxError` with the end of what it said."""
+    """The program's standard output; a failure is a :class:`SandboxError` with the end of what it said.
+
+    It gets the caller's environment but for the variables in ``without``.
+    """
+    kept = {name: value for name, value in os.environ.items() if name not in without}
     try:
         done = subprocess.run(
             [os.fspath(part) for part in argv],
@@ -34,7 +39,7 @@ def run(
             stdin=subprocess.DEVNULL if text_in is None else None,
             capture_output=True,
             text=True,
-            env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})},
+            env={**kept, "LC_ALL": "C.UTF-8", **(env or {})},
             check=False,
         )
     except FileNotFoundError as error:

@@ -20,7 +20,9 @@ from .podman import LABEL_IMAGE, image_exists, images_in_use, limits, podman, st
 
 REPOSITORY = "localhost/gaudi3-sandbox"
 # Raised when the same inputs have to give another image.
-RECIPE = 1
+RECIPE = 2
+# The packages' own scripts compile their Python modules, and these say where to: the caller's place is not the node's.
+COMPILERS = ("PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE")
 
 
 def image_packages() -> list[str]:
@@ -68,6 +70,7 @@ def _from_packages(name: str, distribution: Distribution) -> None:
                 archive,
                 sources,
             ],
+            without=COMPILERS,
             remedy="See whether `apt-get update` works on this host, or name a mirror with GAUDI_SANDBOX_MIRROR.",
         )
         podman("import", "--quiet", "--change", f"LABEL {LABEL_IMAGE}=1", str(archive), name)

@@ -4,7 +4,8 @@
 
 A Python is found by its name on the path, or where pyenv keeps its own; ``PYTHONS="/opt/python3.12/bin/python3 ..."``
 names others. ``python -m scripts.ansible_cores`` prints what is here, and ``python -m scripts.ansible_cores 2.17``
-makes that environment and prints the directory of its programs.
+makes that environment and prints the directory of its programs: ``2.17`` with the oldest Python for it that is here,
+``2.17/3.12`` with that one.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class CoreError(Exception):
 
 
 def main(arguments: Sequence[str]) -> int:
-    pythons = found_pythons()
+    pythons = found_pythons(arguments or [*CORES])
     try:
         for core in arguments:
             sys.stdout.write(f"{environment(core, pythons)}\n")
@@ -50,7 +51,7 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def found_pythons() -> dict[str, Path]:
+def found_pythons(cores: Sequence[str] = (*CORES,)) -> dict[str, Path]:
     """ansible-core -> the oldest Python for it that is here, starts and can make environments."""
     kept = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv", "versions")
     found: dict[str, Path] = {}
@@ -60,12 +61,18 @@ def found_pythons() -> dict[str, Path]:
         if said and not said.returncode:
             version, _space, program = said.stdout.strip().partition(" ")
             found.setdefault(version, Path(program))
-    chosen = {core: next((found[one] for one in wanted if one in found), None) for core, wanted in CORES.items()}
+    chosen = {core: next((found[one] for one in pythons_for(core) if one in found), None) for core in cores}
     return {core: python for core, python in chosen.items() if python}
 
 
+def pythons_for(core: str) -> list[str]:
+    """The Pythons of ``2.17``, the oldest first, or the one of ``2.17/3.12``; none where it is not for that one."""
+    line, _slash, wanted = core.partition("/")
+    return [python for python in CORES.get(line, ()) if wanted in ("", python)]
+
+
 def why_not(core: str) -> str:
-    return f"no Python {' or '.join(CORES[core])} is here"
+    return f"no Python {' or '.join(pythons_for(core))} is here" if pythons_for(core) else "it is unknown"
 
 
 def environment(core: str, pythons: Mapping[str, Path], requirements: Sequence[Path] = ()) -> Path:
@@ -74,17 +81,18 @@ def environment(core: str, pythons: Mapping[str, Path], requirements: Sequence[P
     An environment that is there already, of the same files, is taken as it is.
     """
     if core not in pythons:
-        raise CoreError(f"ansible-core {core} is left out: {why_not(core) if core in CORES else 'it is unknown'}.")
+        raise CoreError(f"ansible-core {core} is left out: {why_not(core)}.")
     texts = [core, str(pythons[core]), *(path.read_text(encoding="utf-8") for path in requirements)]
     stamp = sha256("\0".join(texts).encode()).hexdigest()
-    place = PLACE / f"{core}-{stamp[:8]}"
+    line, _slash, _python = core.partition("/")
+    place = PLACE / f"{line}-{stamp[:8]}"
     whole, programs = place / "whole", place / "bin"
     if whole.exists():
         return programs
     _run(core, str(pythons[core]), "-m", "venv", "--clear", str(place))
     named = (word for path in requirements for word in ("--requirement", str(path)))
     pip = ("-m", "pip", "install", "-qq", "--disable-pip-version-check", "--no-compile")
-    _run(core, str(programs / "python"), *pip, f"ansible-core=={core}.*", *named)
+    _run(core, str(programs / "python"), *pip, f"ansible-core=={line}.*", *named)
     whole.touch()
     return programs
 

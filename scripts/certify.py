@@ -4,8 +4,9 @@
 
 Galaxy's importer, the changelog, documentation, licenses and a signed release by the gates that check them, and under
 each ansible-core for which a Python is here (scripts/ansible_cores.py says where it is looked for) ``ansible-test
-sanity``, the contracts and the tests of plugins. ``python -m scripts.certify 2.17 2.21`` plays these two cores alone,
-and with paths of tests behind them these tests alone. What was tried under which core is kept (tried.py).
+sanity``, the contracts and the tests of plugins. ``python -m scripts.certify 2.17 2.21/3.13`` plays these two cores
+alone, the second with that Python, and with paths of tests behind them these tests alone. What was tried under which
+core is kept (tried.py).
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def collection_version() -> str:
 
 
 def under_each_core(cores: Sequence[str], tests: Sequence[str] = ()) -> Iterator[Row]:
-    pythons = found_pythons()
+    pythons = found_pythons(cores)
     for core in cores:
         try:
             programs = environment(core, pythons, [REQUIREMENTS])
@@ -93,7 +94,7 @@ def under_each_core(cores: Sequence[str], tests: Sequence[str] = ()) -> Iterator
         own = programs / "python"
         exact, python = versions_of(own)
         for what, command in tried_under(str(own), tests):
-            log = PLACE / f"{re.sub('[^a-z]+', '-', what.partition(',')[0])[:40]}-{core}.log"
+            log = PLACE / f"{re.sub('[^a-z]+', '-', what.partition(',')[0])[:40]}-{core.replace('/', '-')}.log"
             path = {"PATH": f"{programs}:{os.environ['PATH']}"}
             state, why = judged(logged(command, log, path), log)
             record([Tried(exact, python, what, state, today(), collection_version())], RECORD)

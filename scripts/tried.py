@@ -29,7 +29,8 @@ it, whether it held or failed, and stands until the same is tried again. A combi
 may work, and nothing here shows that it does. The other gates run under the checkout's own ansible-core alone; the gate
 `versions` also plays the oldest and the newest on nodes ([developing](developing.md)).
 
-`make certify` tries all for which a Python is here, `python -m scripts.certify 2.17` one, and
+`make certify` tries each ansible-core with the oldest Python for it that is here, `python -m scripts.certify 2.17` one
+of them, `python -m scripts.certify 2.20/3.13` one with that Python, and
 `python -m scripts.certify 2.17 tests/contracts/test_roles.py` a part of it: then the row has that part's name."""
 HEADER = ("ansible-core", "Python", "What", "State", "On", "Collection")
 # Programs of the environment are asked, not the checkout's own.

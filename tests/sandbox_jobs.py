@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -151,9 +152,9 @@ def processes(node: str, name: str) -> dict[int, str]:
         """ printf '%s %s\\n' "$id" "$(tr '\\0\\n' '  ' < /proc/$id/cmdline)"; done"""
     )
     found = {int(line.split()[0]): line.partition(" ")[2] for line in shell(node, script).splitlines()}
-    return {
-        number: command for number, command in found.items() if command and "gaudi3_scale.supervisor" not in command
-    }
+    # Of the supervisor, its packages' modules and files: torchrun and ranks that wait for the next start.
+    own = re.compile(r"gaudi3_scale[./]supervisor")
+    return {number: command for number, command in found.items() if command and not own.search(command)}
 
 
 def ranks_of(node: str, name: str, script: str = TRAINEE) -> list[int]:

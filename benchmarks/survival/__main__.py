@@ -4,8 +4,9 @@
 ``.venv/bin/python -m benchmarks.survival [--engine ...] [--fault ...] [--json FILE]``.
 
 Nodes are network namespaces of this machine, so it needs root. Each runs one rank of a small training by gloo. What is
-measured is the time from the fault until no old rank is left that could run (one on a frozen node cannot), and until
-the job's first new step; as medians. The engines take turns. Seconds compare within one run only.
+measured is the time from the fault until no old rank is left that could run (one on a frozen node cannot), until the
+job's first new step, and until the engine names the lost rank or node; and the steps that are done again; as medians.
+The engines take turns. Seconds compare within one run only.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
 
-from benchmarks.survival.engines import ENGINES, FT_LAUNCHER, Setting, ft_python, refusal
+from benchmarks.survival.engines import ENGINES, FT_LAUNCHER, TORCHFT, Setting, ft_python, refusal
 from benchmarks.survival.faults import FAULTS, LASTS_S
 from benchmarks.survival.network import Namespace, check_possible
 from benchmarks.survival.steps import Outcome
-from benchmarks.survival.table import table
+from benchmarks.survival.table import named_and_lost, pause, table
 from benchmarks.survival.trial import SETTLE_S, run_trial
 from plugins.module_utils._errors import GaudiError
 
@@ -67,6 +68,7 @@ def options() -> argparse.ArgumentParser:
     found.add_argument(
         "--before", type=float, default=70, help="seconds that a job runs before the fault (default: %(default)s)"
     )
+    found.add_argument("--checkpoint-every", type=int, default=50, help="steps between checkpoints (torchft: none)")
     found.add_argument("--python", default=sys.executable, help="of a venv with PyTorch and the node library")
     found.add_argument("--ft-version", default="0.7.0", help="of nvidia-resiliency-ext")
     found.add_argument("--ft-venv", type=Path, default=FT_VENV, help="where it is, or gets installed")
@@ -89,6 +91,8 @@ def check(arguments: argparse.Namespace) -> None:
         raise GaudiError(
             f"--limit is {arguments.limit:g}; give at least {least:g}, since some faults last {LASTS_S:g} s."
         )
+    if arguments.checkpoint_every < 1:
+        raise GaudiError(f"--checkpoint-every is {arguments.checkpoint_every}; give at least 1 step.")
     for name in ("pause", "timeout"):
         if getattr(arguments, name) <= 0:
             raise GaudiError(f"--{name} is {getattr(arguments, name):g}; give more than 0 seconds.")
@@ -110,6 +114,7 @@ def measure(arguments: argparse.Namespace) -> Mapping[str, object]:
         ft_python(arguments.ft_venv),
         arguments.before,
         arguments.torchft.resolve(),
+        arguments.checkpoint_every,
     )
     outcomes: dict[tuple[str, str], list[Outcome]] = {}
     # Ctrl-C ends a run of an hour with what it has found so far.
@@ -127,7 +132,13 @@ def measure(arguments: argparse.Namespace) -> Mapping[str, object]:
         f"{arguments.timeout:g} s, watched for {arguments.limit:g} s):\n"
     )
     named = {(fault, titles[engine]): found for (fault, engine), found in outcomes.items()}
-    print(table(arguments.fault, {titles[engine]: reason for engine, reason in refused.items()}, named), flush=True)
+    columns = {titles[engine]: reason for engine, reason in refused.items()}
+    print(table(arguments.fault, columns, named, {TORCHFT: pause}), flush=True)
+    print(
+        f"\nSeconds until a line of the engine's own output names the lost rank or node / steps that are done again, "
+        f"with a checkpoint every {arguments.checkpoint_every} steps of {arguments.pause:g} s:\n"
+    )
+    print(table(arguments.fault, columns, named, dict.fromkeys(columns, named_and_lost)), flush=True)
     return {
         "machine": {"cores": os.cpu_count(), "system": platform.platform()},
         "nodes": arguments.nodes,

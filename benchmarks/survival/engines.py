@@ -41,7 +41,7 @@ class Setting:
     """What all engines are given alike: nodes of one rank each, and the program's pause in each step and its timeout.
 
     ``python`` has PyTorch and the node library; ``ft_python`` has ft_launcher, the folder ``torchft`` that. ``before``:
-    seconds that a job runs before the fault.
+    seconds that a job runs before the fault. ``every``: steps between checkpoints. ``memory``: a directory in a tmpfs.
     """
 
     nodes: tuple[Namespace, ...]
@@ -53,12 +53,18 @@ class Setting:
     ft_python: str
     before: float = 0.0
     torchft: Path = Path()
+    every: int = 50
+    memory: Path = Path()
 
     def place(self, node: Namespace) -> Path:
         return self.directory / node.address
 
     def program(self, node: Namespace) -> tuple[str, ...]:
-        return str(HERE / "program.py"), str(self.place(node)), str(self.pause), str(self.timeout)
+        return str(HERE / "program.py"), *self.words(node)
+
+    def words(self, node: Namespace) -> tuple[str, ...]:
+        """What each of the programs is told."""
+        return str(self.place(node)), str(self.pause), str(self.timeout), str(self.every)
 
 
 @dataclass(frozen=True)
@@ -89,7 +95,9 @@ def start(engine: str, setting: Setting) -> list[Started]:
     for node in setting.nodes:
         setting.place(node).mkdir()
     if engine == OURS:
-        return _start_ours(setting)
+        return _start_ours(setting, setting.program)
+    if engine == OURS_MEMORY:
+        return _start_ours(setting, lambda node: _trainer(setting, node))
     command, variables = COMMANDS[engine]
     if engine == TORCHRUN_ETCD:
         _start_etcd(setting)
@@ -108,7 +116,7 @@ def _start(
         return Started(node, place, node.start(argv, log, environment), pid_file)
 
 
-def _start_ours(setting: Setting) -> list[Started]:
+def _start_ours(setting: Setting, program: Callable[[Namespace], tuple[str, ...]]) -> list[Started]:
     """As a launch leaves it on each node, but for the unit, in whose place the keeper is."""
     nodes, key = setting.nodes, secrets.token_hex(32)
     names = tuple(f"node{number}" for number, _node in enumerate(nodes, 1))
@@ -119,7 +127,7 @@ def _start_ours(setting: Setting) -> list[Started]:
         place = setting.place(node)
         paths = JobPaths(JOB, str(place / "state"), str(place / "logs"))
         job = Job(
-            JOB, names, name, 1, nodes[0].address, PORT, setting.program(node), venv,
+            JOB, names, name, 1, nodes[0].address, PORT, program(node), venv,
             device="cpu", supervision=options, key=key,
         )  # fmt: skip
         for directory in (paths.control, paths.directory, paths.agent_logs, paths.logs, paths.ranks, paths.progress):
@@ -134,6 +142,12 @@ def _start_ours(setting: Setting) -> list[Started]:
         variables = {"GAUDI3_SCALE_PROGRESS_DIR": paths.progress, "GAUDI3_SCALE_JOB_DIR": paths.directory}
         started.append(_start(setting, node, argv, variables, pid_file))
     return started
+
+
+def _trainer(setting: Setting, node: Namespace) -> tuple[str, ...]:
+    memory = setting.memory / node.address
+    memory.mkdir()
+    return str(HERE / "program_trainer.py"), *setting.words(node), str(memory)
 
 
 def _elastic(setting: Setting, node: Namespace, *rendezvous: str) -> tuple[str, ...]:
@@ -182,8 +196,7 @@ def _torchft(setting: Setting, node: Namespace) -> tuple[str, ...]:
     """torchrun restarts the rank of each node by itself, and torchft's lighthouse tells which ranks there are."""
     agent = (setting.python, "-m", "torch.distributed.run", "--nnodes", "1", "--nproc-per-node", "1")
     where = ("--max-restarts", str(MOST_RESTARTS), "--master-addr", node.address, "--master-port", str(PORT))
-    _program, *words = setting.program(node)
-    return (*agent, *where, str(HERE / "program_torchft.py"), *words)
+    return (*agent, *where, str(HERE / "program_torchft.py"), *setting.words(node))
 
 
 def _torchft_variables(setting: Setting) -> dict[str, str]:
@@ -212,7 +225,8 @@ def _start_etcd(setting: Setting) -> None:
     time.sleep(2)
 
 
-OURS, TORCHRUN_C10D, TORCHRUN_ETCD, FT_LAUNCHER = "ours", "torchrun-c10d", "torchrun-etcd", "ft_launcher"
+OURS, OURS_MEMORY = "ours", "ours-memory"
+TORCHRUN_C10D, TORCHRUN_ETCD, FT_LAUNCHER = "torchrun-c10d", "torchrun-etcd", "ft_launcher"
 TORCHFT = "torchft"
 # Without the variable torchrun's ranks use the agent's store, and often do not come back (pytorch#135712).
 UNSHARED = {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
@@ -222,7 +236,14 @@ COMMANDS: dict[str, tuple[Command, Mapping[str, str]]] = {
     FT_LAUNCHER: (_ft_launcher, UNSHARED),
     TORCHFT: (_torchft, {}),
 }
-ENGINES = (OURS, *COMMANDS)
+ENGINES = (OURS, OURS_MEMORY, *COMMANDS)
+
+
+MODULES = {
+    OURS: "torch, gaudi3_scale.supervisor",
+    OURS_MEMORY: "torch, gaudi3_scale.supervisor, gaudi3_scale.trainer.run",
+    TORCHRUN_ETCD: "torch, etcd",
+}
 
 
 def refusal(engine: str, python: str, ft_venv: Path, ft_version: str, torchft: Path) -> str:
@@ -231,7 +252,7 @@ def refusal(engine: str, python: str, ft_venv: Path, ft_version: str, torchft: P
         return "" if (torchft / "torchft").is_dir() else f"pip install --target {torchft} torchft puts it there"
     if engine == FT_LAUNCHER:
         return _ft_refusal(ft_venv, ft_version)
-    module = {OURS: "torch, gaudi3_scale.supervisor", TORCHRUN_ETCD: "torch, etcd"}.get(engine, "torch")
+    module = MODULES.get(engine, "torch")
     if subprocess.run([python, "-c", f"import {module}"], capture_output=True).returncode:
         return f"{python} cannot import {module}"
     if engine == TORCHRUN_ETCD and shutil.which("etcd") is None:

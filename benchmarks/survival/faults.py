@@ -19,10 +19,14 @@ Act = Callable[[Sequence[Started], Collection[int]], None]
 
 @dataclass(frozen=True)
 class Fault:
-    """``inject`` and ``mend`` get the nodes in their order, and all ranks. None is mended by itself after LASTS_S."""
+    """``inject`` and ``mend`` get the nodes in their order, and all ranks. None is mended by itself after LASTS_S.
+
+    ``index``: which of the nodes it happens to.
+    """
 
     inject: Act
     mend: Act | None = None
+    index: int = -1
 
 
 def _kill_rank(nodes: Sequence[Started], ranks: Collection[int]) -> None:
@@ -78,9 +82,9 @@ FAULTS = {
     "agent-killed": Fault(_kill_agent),
     "node-killed": Fault(_kill_node),
     "power-loss": Fault(_power_off(-1)),
-    "power-loss-first": Fault(_power_off(0)),
+    "power-loss-first": Fault(_power_off(0), index=0),
     "frozen": Fault(_freeze, _thaw),
     "cut": Fault(_cut(-1), _mend(-1)),
-    "cut-first": Fault(_cut(0), _mend(0)),
+    "cut-first": Fault(_cut(0), _mend(0), index=0),
     "agent-stopped": Fault(_stop_agent),
 }

@@ -1,9 +1,10 @@
 # Copyright 2026 The gaudi3.scale authors
 # SPDX-License-Identifier: Apache-2.0
-"""The training that is disturbed: ``program.py DIRECTORY SECONDS_A_STEP TIMEOUT``, one rank a node.
+"""The training that is disturbed: ``program.py DIRECTORY SECONDS_A_STEP TIMEOUT CHECKPOINT_EVERY``, one
+rank a node.
 
-Its state is one number, kept in DIRECTORY; whoever has the newest gives it to the others at the start. Each finished
-step is a line of JSON in DIRECTORY/steps.jsonl. TIMEOUT is that of the process group, in seconds.
+Its state is one number, kept in DIRECTORY every so many steps; whoever has the newest gives it to the others at the
+start. Each finished step is a line of JSON in DIRECTORY/steps.jsonl. TIMEOUT is that of the process group, in seconds.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def heartbeat() -> Callable[[], None]:
 
 @record
 def main() -> None:
-    directory, pause, timeout = Path(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3])
+    directory, pause, timeout, every = Path(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
     kept = directory / "kept.json"
     dist.init_process_group("gloo", timeout=timedelta(seconds=timeout))
     beat = heartbeat()
@@ -70,7 +71,8 @@ def main() -> None:
             step += 1
             reported = {"time": time.time(), "step": step, "pid": os.getpid(), "ranks": int(shared[0])}
             steps.write(json.dumps(reported) + "\n")
-            replace(kept, {"step": step})
+            if step % every == 0:
+                replace(kept, {"step": step})
             tell_supervisor(step, busy)
             beat()
 

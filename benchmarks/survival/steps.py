@@ -12,6 +12,8 @@ GOES_ON = "goes on"
 UNNOTICED = "not noticed, old ranks step on"
 STANDS_STILL = "stands still"
 DEAD = "job dead"
+# All ranks finish a step within so long of each other; no engine starts new ones sooner.
+TOGETHER_S = 0.5
 # A step takes a tenth of a second; ranks that made none for so long make none.
 STILL_S = 5.0
 
@@ -31,7 +33,8 @@ class Outcome:
 
     None: not while it was watched. ``stale``: steps that old ranks finished after the first of a new one. ``end``: what
     became of the job. It goes on where new ranks step, also beside old ones. ``pause``: the longest time after the
-    fault in which no rank finished a step.
+    fault in which no rank finished a step. ``named``: seconds to the line that first names the lost rank or node, which
+    is ``said``. ``lost``: steps that were done, and had to be done again.
     """
 
     gone: float | None
@@ -39,6 +42,9 @@ class Outcome:
     stale: int
     end: str
     pause: float = field(default=0.0, compare=False)
+    named: float | None = field(default=None, compare=False)
+    said: str = field(default="", compare=False)
+    lost: int | None = field(default=None, compare=False)
 
 
 def read_steps(text: str) -> list[Step]:
@@ -79,7 +85,14 @@ def judge(
         len(stale),
         end,
         longest_pause([step.time for step in steps], fault, until),
+        lost=None if first is None else lost_before(first, steps, old),
     )
+
+
+def lost_before(first: Step, steps: Sequence[Step], old: Collection[int]) -> int:
+    """How many of the steps that ``old`` ranks had finished are done again by new ones, whose first one this is."""
+    done = [step.number for step in steps if step.pid in old and step.time < first.time - TOGETHER_S]
+    return max(0, max(done, default=0) - first.number + 1)
 
 
 def longest_pause(times: Sequence[float], fault: float, until: float) -> float:

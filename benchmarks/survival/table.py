@@ -5,16 +5,20 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from benchmarks.survival.engines import TORCHFT
 from benchmarks.survival.steps import GOES_ON, Outcome
 
 
 def table(
-    faults: Sequence[str], engines: Mapping[str, str], outcomes: Mapping[tuple[str, str], Sequence[Outcome]]
+    faults: Sequence[str],
+    engines: Mapping[str, str],
+    outcomes: Mapping[tuple[str, str], Sequence[Outcome]],
+    cells: Mapping[str, Callable[[Sequence[Outcome]], str]],
 ) -> str:
-    """A row a fault, a column an engine; ``engines`` says of each why it could not be run, or nothing."""
+    """A row a fault, a column an engine; ``engines`` says of each why it could not be run, or nothing. ``cells``: what
+    fills an engine's column, where it is not :func:`cell`.
+    """
     rows = [
         ["fault", *engines],
         ["---"] * (1 + len(engines)),
@@ -22,7 +26,7 @@ def table(
             [
                 fault,
                 *(
-                    refusal or (pause if engine == TORCHFT else cell)(outcomes.get((fault, engine), ()))
+                    refusal or cells.get(engine, cell)(outcomes.get((fault, engine), ()))
                     for engine, refusal in engines.items()
                 ),
             ]
@@ -60,3 +64,15 @@ def cell(outcomes: Sequence[Outcome]) -> str:
     if stale:
         words.append(f"**old ranks stepped beside new ones in {stale} of {len(outcomes)}**")
     return ", ".join(words)
+
+
+def named_and_lost(outcomes: Sequence[Outcome]) -> str:
+    """Medians of "seconds until the lost rank or node is named / steps that are done again"."""
+    if not outcomes:
+        return "-"
+    named = [outcome.named for outcome in outcomes if outcome.named is not None]
+    lost = [outcome.lost for outcome in outcomes if outcome.lost is not None]
+    words = f"{statistics.median(named):.1f}" if named else "not named"
+    if named and len(named) < len(outcomes):
+        words = f"{words} in {len(named)} of {len(outcomes)}"
+    return f"{words} / {f'{statistics.median(lost):g}' if lost else '-'}"

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextvars import Context
 from functools import partial
 from typing import Any
 
@@ -59,7 +60,9 @@ class NodeModule(ActionBase):
         refusal = foreign_facts(host, variables.get(FACTS) or {})
         if refusal:
             return {"failed": True, "changed": False, "msg": refusal}
-        done: dict[str, Any] = super()._execute_module(module_name, *others, **named)
+        # From 2.21 on Ansible keeps for its screen what a node warns of while it reads the answer, past this door, and
+        # puts its own remarks into the answer. In a context that knows no task, it does neither.
+        done: dict[str, Any] = Context().run(partial(super()._execute_module, module_name, *others, **named))
         if not name.startswith(COLLECTION):
             return done
         return self._in_role_words(self._taken(host, name.removeprefix(COLLECTION), done))

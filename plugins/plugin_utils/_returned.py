@@ -144,10 +144,8 @@ def _difference(value: Any, field: str) -> Any:
 
 
 def _deprecation(value: Any, field: str) -> Any:
-    """As Ansible has it: a message of its own, or the words for one."""
-    if getattr(value, "event", None) is None:
-        record({"msg": lines})(value, field)
-    return value
+    """Its words alone: Ansible would show a version, a date or a name as the node says them."""
+    return {"msg": event(value, field)} if hasattr(value, "event") else record({"msg": lines})(value, field)
 
 
 # What Ansible shows of any answer, or makes the state of the task from.

@@ -17,7 +17,7 @@ import time
 from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Callable, Mapping
+from typing import Callable, Mapping, Sequence
 from unittest import mock
 
 from job_runs import files_of, free_port
@@ -27,13 +27,18 @@ _FORKED.set_forkserver_preload(["gaudi3_scale.train", "gaudi3_scale.trainer.run"
 
 
 def start_ranks(
-    folders: list[Path], arguments: list[object], ranks: int = 1, variables: Mapping[str, str] | None = None
+    folders: list[Path],
+    arguments: list[object],
+    ranks: int = 1,
+    variables: Mapping[str, str] | None = None,
+    of_nodes: Sequence[list[object]] = (),
 ) -> list[BaseProcess]:
     """``ranks`` processes on each node, told apart by their folders; what they say is in ``RANK.log`` there.
 
-    They have ``variables`` beside the environment in which the first of all ranks was forked.
+    They have ``variables`` beside the environment in which the first of all ranks was forked. Nodes that share a
+    folder are told apart by ``of_nodes``, more arguments for each.
     """
-    return _start(_train, folders, ["gaudi3_scale.train", *arguments], ranks, variables)
+    return _start(_train, folders, ["gaudi3_scale.train", *arguments], ranks, variables, of_nodes)
 
 
 def start_script(
@@ -49,6 +54,7 @@ def _start(
     words: list[object],
     ranks: int,
     variables: Mapping[str, str] | None,
+    of_nodes: Sequence[list[object]] = (),
 ) -> list[BaseProcess]:
     _import_once()
     port, world = free_port(), ranks * len(folders)
@@ -68,7 +74,8 @@ def _start(
             **(variables or {}),
         }
         reported = {name: str(value) for name, value in environment.items()}
-        process = _FORKED.Process(target=_rank, args=(body, list(map(str, words)), reported, folder / f"{rank}.log"))
+        told = [*map(str, [*words, *(of_nodes[node] if of_nodes else ())])]
+        process = _FORKED.Process(target=_rank, args=(body, told, reported, folder / f"{rank}.log"))
         process.start()
         started.append(process)
     return started

@@ -72,7 +72,7 @@ def write(case: Case, place: Path) -> dict[str, JobPaths]:
             text = _mpirun(case) if name == names[0] else ""
         else:
             _write_ranks(case, name, Path(paths.ranks) / "none_x/attempt_0")
-            text = _agent(case, name)
+            text = agent_output(case, name)
             if case.launcher and name == names[0]:
                 Path(paths.logs, "slurm-12.log").write_text(case.launcher, encoding="utf-8")
                 os.utime(f"{paths.logs}/slurm-12.log", (BEGUN + 1, BEGUN + 1))
@@ -95,7 +95,7 @@ def _write_ranks(case: Case, node: str, attempt: Path) -> None:
             (directory / "error.json").write_text(death.error, encoding="utf-8")
 
 
-def _agent(case: Case, node: str) -> str:
+def agent_output(case: Case, node: str) -> str:
     """The agent's output: whom it told to go, which rank it saw first, and its table."""
     own, skew = of_node(case, node), case.skew.get(node, 0.0)
     if node in case.silent:
@@ -106,13 +106,13 @@ def _agent(case: Case, node: str) -> str:
     order = sorted(failed, key=lambda rank: (failed[rank].told, failed[rank].after))
     noticed = BEGUN + failed[order[0]].after + skew
     said = [
-        f"W{_stamp(noticed)} 4700 {API}:1028] Sending process {_pid(r)} closing signal SIGTERM"
+        f"W{_stamp(noticed)} 4700 {API}:1028] Sending process {pid_of(r)} closing signal SIGTERM"
         for r in own
         if own[r].told
     ]
     said += [
         f"E{_stamp(noticed + 0.1)} 4700 {API}:1002] failed (exitcode: {failed[rank].code}) local_rank: "
-        f"{rank % case.per_node} (pid: {_pid(rank)}) of binary: /opt/venv/bin/python"
+        f"{rank % case.per_node} (pid: {pid_of(rank)}) of binary: /opt/venv/bin/python"
         for rank in order[:1]
     ]
     entries = [_entry(case, rank, failed[rank], number, noticed) for number, rank in enumerate(order)]
@@ -132,7 +132,7 @@ def _entry(case: Case, rank: int, death: Death, number: int, noticed: float) -> 
         rank=rank,
         local=rank % case.per_node,
         code=death.code,
-        pid=_pid(rank),
+        pid=pid_of(rank),
         signal=f"  (SIG {-death.code})" if death.code < 0 else " ",
         file="/logs/error.json" if death.error else "<N/A>",
         traceback=about.get("py_callstack", plain).replace("\n", "\n  "),
@@ -149,7 +149,7 @@ def _mpirun(case: Case) -> str:
     return "\n".join([*said, "-" * 74, case.launcher])
 
 
-def _pid(rank: int) -> int:
+def pid_of(rank: int) -> int:
     return 4710 + rank
 
 

@@ -18,6 +18,8 @@ from pathlib import Path
 from gaudi3_scale.core._job.rank_logs import attempt_directory
 from gaudi3_scale.core._job.supervision import launch_of
 from gaudi3_scale.core._node.process_tree import descendants, environment_of, parents
+from gaudi3_scale.supervisor.processes import ranks_of
+from gaudi3_scale.supervisor.waiting_rank import NAME as WAITING
 from tests.whole_lines import whole_lines
 
 HERE = Path(__file__).parent
@@ -29,6 +31,19 @@ def free_port(kind=socket.SOCK_STREAM):
     with socket.socket(socket.AF_INET, kind) as probe:
         probe.bind(("", 0))
         return probe.getsockname()[1]
+
+
+def comm(pid):
+    """The process's own name; empty once it has ended."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
+
+
+def waiting_below(pid):
+    """The ranks that wait below this process."""
+    return {child for child in descendants(pid) if comm(child) == WAITING}
 
 
 class Cluster:
@@ -151,15 +166,14 @@ class Cluster:
         return running and all(file.exists() for file in files)
 
     def ranks(self, name=None):
-        """Process by rank, of one node or of all."""
+        """Process by rank, of one node or of all; those that wait are none yet."""
         found = {}
-        owners = [self.processes[name]] if name else self.processes.values()
-        for owner in owners:
-            tree = descendants(owner.pid)
-            for pid in tree:
-                reported = environment_of(pid)
-                if "RANK" in reported and "RANK" not in environment_of(tree[pid]):
-                    found[int(reported["RANK"])] = pid
+        for own in [name] if name else self.processes:
+            members = self.status(own).get("members") or []
+            first = members.index(own) * self.shared["processes_per_node"] if own in members else 0
+            for local, pid in ranks_of(self.processes[own].pid, waiting_below(self.processes[own].pid)).items():
+                # What has waited has no rank in the environment that it was started with.
+                found[int(environment_of(pid).get("RANK", first + local))] = pid
         return found
 
     def parent(self, pid):

@@ -22,6 +22,8 @@ LEAST_RISE = 1e-3
 # A first reading may understate what follows: attention, small kernels. Exponent, and part of the way that it is given.
 FIRST_EXPONENT = 1.13
 FIRST_PART = 0.8
+# The same where the estimate tells of a line: so much may a device bend it.
+BEND = 1.12
 # The same for a line that readings agree on, where the way is longer than to so many times the size.
 LINE_EXPONENT = 1.03
 LONG_WAY = 5
@@ -164,10 +166,10 @@ class Readings:
         return float(size * min(times ** (1 / FIRST_EXPONENT), 1 + (times - 1) * FIRST_PART))
 
     def estimated(self, prior: Prior, usable: float, whole: float) -> tuple[float, float]:
-        """Two sizes: one that fits on each curve that the estimate and the readings allow, one where nothing is worse.
+        """Two sizes: one that takes the ``whole`` on the worst curve that is allowed, one that is ``usable`` as told.
 
-        A sample takes what was told and the uncertainty, or what it took between two readings. Where nothing is told or
-        read to bend, no sample takes more than all took above the resting memory, and what a device bends it by.
+        A sample takes what was told and the uncertainty, or what it took between two readings, and what a device bends
+        it by. Where nothing is told or read to bend, no sample takes more than all took above the resting memory.
         """
         size, peak = self.points[-1]
         before, low = self.points[-2] if len(self.points) > 1 else (0, peak)
@@ -176,10 +178,11 @@ class Readings:
         bends = read > (1 + SAME_SLOPE) * (peak - self.resting) / size
         uncertain = max(prior.bytes_per_sample, read if bends else 0.0)
         steepest = max(slope, uncertain * (1 + prior.uncertainty))
-        surely, likely = size + (usable - peak) / steepest, size + (usable - peak) / slope
+        bend = 1.0 if prior.bends else BEND
+        surely, likely = size + (whole - peak) / (steepest * bend), size + (usable - peak) / slope
         if self.resting and not (bends or prior.bends):
             chord = self.chord(usable)
-            bent = size * (self.chord(whole) / size) ** (1 / FIRST_EXPONENT)
+            bent = size * (self.chord(whole) / size) ** (1 / BEND)
             surely, likely = max(surely, min(chord, bent)), max(likely, chord)
         return surely, likely
 

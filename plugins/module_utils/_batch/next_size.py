@@ -27,6 +27,8 @@ FEW_TIMES = 3
 # With an estimate or steps known, an answer of this part of what could fit without the margin is near enough: a further
 # trial costs more than it gains.
 WORTH_IT = 0.95
+# So a trial goes to this part of what should fit without the margin, and not nearer to where it runs out of memory.
+ENOUGH = 0.97
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,12 @@ class Gap:
 
 def next_size(way: Way, gap: Gap, bounds: Bounds) -> Try | None:
     """None where no trial is worth it."""
+    if way.estimated and gap.size >= WORTH_IT * min(way.without_margin, gap.top - 1):
+        return None
+    following = gap.size + bounds.multiple_of
+    if gap.failed and way.cautious >= gap.top > following:
+        middle = max(bounds.down(math.sqrt(gap.size * gap.top)), following)
+        return Try(middle, "halfway to a size that ran out of memory although it should have fit")
     if way.surely_known:
         return _surely(way, gap, bounds)
     wanted = bounds.down(min(way.cautious, gap.hopeful))
@@ -54,10 +62,16 @@ def next_size(way: Way, gap: Gap, bounds: Bounds) -> Try | None:
 
 def _surely(way: Way, gap: Gap, bounds: Bounds) -> Try | None:
     """As far as everything that the estimate and the readings allow fits; None where no trial is worth it."""
-    if way.estimated and gap.size >= WORTH_IT * min(way.without_margin, gap.top - 1):
+    if way.blocked:
         return None
     following = gap.size + bounds.multiple_of
-    wanted = bounds.down(min(way.cautious, gap.hopeful))
+    following = max(following, bounds.down(min(way.filled(following), gap.hopeful)))
+    enough = math.inf
+    if way.estimated and way.steady:
+        enough = ENOUGH * way.likely_without_margin + bounds.multiple_of
+    wanted = bounds.down(min(way.cautious, gap.hopeful, enough))
+    if way.as_estimated and max(wanted, following) < gap.size * (1 + max(bounds.tolerance, way.readings.noise)):
+        return None
     if wanted >= following or way.likely >= following:
         return Try(max(wanted, following), way.why)
     return _where_stuck(way, gap, bounds)
@@ -72,7 +86,7 @@ def _where_stuck(way: Way, gap: Gap, bounds: Bounds) -> Try | None:
         middle = bounds.down((low + high) / 2)
         if low < middle < high:
             return Try(middle, "between two peaks, to tell steps from a slope")
-    if not gap.failed and way.readings.prior is None:
+    if not gap.failed and not way.estimated:
         return Try(
             bounds.down(min(2 * gap.size, gap.hopeful)), "twice the size, since nothing tells how the peak grows"
         )

@@ -187,9 +187,6 @@ def _by_readings(good: Sequence[Trial], top: int, memory: _Memory, failed: bool,
     # No answer is nearer to the limit than the peaks are to each other.
     near = max(bounds.tolerance, memory.noise)
     if bounds.down(hopeful) > size and size < (1 - near) * hopeful:
-        if failed and way.cautious >= top > size + multiple:
-            middle = max(bounds.down(math.sqrt(size * top)), size + multiple)
-            return Try(middle, "halfway to a size that ran out of memory although it should have fit")
         step = next_size(way, Gap(size, hopeful, failed_top, failed), bounds)
         if step is not None:
             return step

@@ -85,6 +85,34 @@ class Way:
         """The same if the margin may be filled too."""
         return replace(self, usable=self.whole).hopeful
 
+    @property
+    def likely_without_margin(self) -> float:
+        """The likely size if the margin may be filled too."""
+        return replace(self, usable=self.whole).likely
+
+    @property
+    def as_estimated(self) -> bool:
+        """Whether there is an estimate, and no peak rests where it says that it rises."""
+        return self.readings.prior is not None
+
+    @property
+    def blocked(self) -> bool:
+        """Whether one more step would be too much, where peaks rest although the estimate says that they rise.
+
+        A step is at most as high as the least rise between two readings, or as all that is above the resting memory.
+        """
+        levels = [peak for _size, peak in self.readings.points if peak <= self.usable]
+        if not self.estimated or self.as_estimated or len(levels) < 2:
+            return False
+        rises = [after - before for before, after in zip(levels, levels[1:]) if after - before > 2 * self.beside]
+        step = min(rises, default=levels[-1] - self.readings.resting)
+        return levels[-1] + step - 2 * self.beside > self.whole
+
+    def filled(self, size: int) -> int:
+        """The largest size that takes the memory of ``size``, as the estimate says that batches are filled up."""
+        prior = self.readings.prior
+        return size if prior is None else math.floor(prior.end(prior.filled(size)))
+
     def most(self, memory: float) -> float:
         """The size that nothing larger can fit, whatever the allocator rounded the readings to."""
         if self._secant:

@@ -10,6 +10,7 @@ from typing import Any
 
 import lightning.pytorch as lightning
 
+from gaudi3_scale.checkpoints.gathered_parts import restore_from_parts
 from gaudi3_scale.checkpoints.memory_copies import MemoryCopies
 from gaudi3_scale.checkpoints.place import Place
 from gaudi3_scale.checkpoints.resume import Resume
@@ -89,8 +90,11 @@ class Checkpoints(lightning.Callback):
             self._tell_upload(self._upload)
 
     def on_fit_start(self, trainer: lightning.Trainer, *_: object) -> None:
-        if self._resume.path:
-            restore(trainer, self._resume.path, (self._resume.memory or self._place).group)
+        resume = self._resume
+        if resume.parts:
+            restore_from_parts(trainer, resume.parts)
+        elif resume.path:
+            restore(trainer, resume.path, (resume.memory or self._place).group)
         if self._place.directories > 1 and is_sharded({"model": dict(trainer.lightning_module.named_parameters())}):
             raise GaudiError(
                 f"--job-dir: a model that is sharded over all ranks needs one directory of checkpoints that every node "

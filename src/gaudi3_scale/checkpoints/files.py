@@ -86,17 +86,19 @@ def manifest_of(folder: Path) -> Manifest:
 
 def damage(folder: Path, manifest: Manifest, part: int = 0, parts: int = 1) -> str | None:
     """What is wrong with the files in ``folder``, or None. Reads every ``parts``-th file, from number ``part`` on."""
-    for name in sorted(manifest.files)[part::parts]:
-        try:
-            found = record_of(folder / name)
-        except OSError as error:
-            return f"{name}: {error.strerror}"
-        wanted = manifest.files[name]
-        if found.bytes != wanted.bytes:
-            return f"{name} has {found.bytes} bytes instead of {wanted.bytes}"
-        if found != wanted:
-            return f"{name} has another checksum than {MANIFEST}"
-    return None
+    names = sorted(manifest.files)[part::parts]
+    return next(filter(None, (damage_of(folder / name, manifest.files[name]) for name in names)), None)
+
+
+def damage_of(path: Path, wanted: FileRecord) -> str | None:
+    """What is wrong with one file of a checkpoint, or None."""
+    try:
+        found = record_of(path)
+    except OSError as error:
+        return f"{path.name}: {error.strerror}"
+    if found.bytes != wanted.bytes:
+        return f"{path.name} has {found.bytes} bytes instead of {wanted.bytes}"
+    return None if found == wanted else f"{path.name} has another checksum than {MANIFEST}"
 
 
 def found_in(directory: Path) -> tuple[dict[int, int], dict[int, str]]:

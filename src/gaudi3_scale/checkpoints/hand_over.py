@@ -96,6 +96,20 @@ class Member:
 def main(argv: Sequence[str]) -> int:
     """Returns only where the program cannot be started."""
     file, members, *program = argv
+    if not hand_over(file, members):
+        return 1
+    # Python ignores these, and what it becomes would too.
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        os.execv(program[0], program)
+    except OSError as error:
+        sys.stderr.write(f"{program[0]} cannot be run: {error.strerror}\n")
+    return 1
+
+
+def hand_over(file: str, members: str) -> bool:
+    """Whether every node of the generation has what it needs now; where not, standard error says why."""
     try:
         given = read_supervision(file)
         indexes = [int(index) for index in members.split(",")]
@@ -106,15 +120,8 @@ def main(argv: Sequence[str]) -> int:
             _follow(member)
     except GaudiError as error:
         sys.stderr.write(f"{error}\n")
-        return 1
-    # Python ignores these, and what it becomes would too.
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):
-        signal.signal(number, signal.SIG_DFL)
-    try:
-        os.execv(program[0], program)
-    except OSError as error:
-        sys.stderr.write(f"{program[0]} cannot be run: {error.strerror}\n")
-    return 1
+        return False
+    return True
 
 
 def _lead(member: Member) -> None:

@@ -17,6 +17,7 @@ import lightning.pytorch as lightning
 
 from gaudi3_scale.checkpoints.fence import FILE_NAME, FenceError
 from gaudi3_scale.checkpoints.files import Retention
+from gaudi3_scale.checkpoints.memory_parts import OwnWriter, PartedPlace, PartSaver, PartWriter, parted, sizes_of
 from gaudi3_scale.checkpoints.memory_room import (
     IDENTITY,
     directory_of,
@@ -27,17 +28,16 @@ from gaudi3_scale.checkpoints.memory_room import (
     new_identity,
     remains_in,
     remove_own,
-    require_own,
     shortage,
 )
 from gaudi3_scale.checkpoints.place import Place, find_place
 from gaudi3_scale.checkpoints.resume import Resume
 from gaudi3_scale.checkpoints.saver import BackgroundSaver
-from gaudi3_scale.checkpoints.state import bytes_of, state_of
-from gaudi3_scale.checkpoints.writer import WholeCheckpointWriter
+from gaudi3_scale.checkpoints.state import state_of
 from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.core._node.quantities import short_bytes
 from gaudi3_scale.json_lines import WriteLine
+from gaudi3_scale.models.sharding import FSDP2
 from gaudi3_scale.ranks import Ranks
 
 LOG = logging.getLogger(__name__)
@@ -52,8 +52,7 @@ class MemoryCopies:
 
     def __init__(self, place: Place, resume: Resume, every: int, write: WriteLine) -> None:
         self._place = place
-        writer = _OwnWriter(place.directory, resume.run, Retention(1), lambda: None, place.fence.require)
-        self._saver = BackgroundSaver(place, writer)
+        self._saver = _saver(place, resume.run)
         self._every = every
         self._write = write
         self._start = resume.step
@@ -101,8 +100,9 @@ class MemoryCopies:
 
     def _is_short(self, state: dict[str, Any]) -> bool:
         """Whether it is off now, for want of room. Collective."""
+        copy, own = sizes_of(state, self._place)
         try:
-            why = shortage(self._place.directory, bytes_of(state)) if self._place.leads else ""
+            why = shortage(self._place.directory, copy, own) if self._place.leads else ""
         except OSError as error:
             why = f"{self._place.directory}: {error.strerror}"
         return self._end(why)
@@ -153,28 +153,21 @@ class MemoryCopies:
             remove_own(self._place.directory)
 
 
-class _OwnWriter(WholeCheckpointWriter):
-    """Anybody may make a directory where all accounts have their memory: never into another one's."""
-
-    def prepare_local_plan(self, plan: Any) -> Any:
-        require_own(self._directory)
-        return super().prepare_local_plan(plan)
+def _saver(place: Place, run: int) -> BackgroundSaver:
+    whose = (place.directory, run, Retention(1), lambda: None, place.fence.require)
+    if isinstance(place, PartedPlace):
+        return PartSaver(place, PartWriter(*whose))
+    return BackgroundSaver(place, OwnWriter(*whose))
 
 
 def find_memory(options: argparse.Namespace, ranks: Ranks, disk: Place, write: WriteLine) -> Place | None:
     """The job's place in memory on every node, its fence taken; None where it has none, or none can be made.
 
-    Collective. Raises GaudiError, on every rank alike, where a later generation of the ranks has begun, and where the
-    model is sharded over nodes.
+    Collective. Raises GaudiError, on every rank alike, where a later generation of the ranks has begun.
     """
     if not options.memory_every:
         _forget(options.memory_dir, ranks, disk)
         return None
-    if options.sharding == "fsdp2" and ranks.nodes > 1:
-        raise GaudiError(
-            f"--memory-every {options.memory_every}: fsdp2 over {ranks.nodes} nodes leaves no node with a whole copy; "
-            "leave it out, or give --sharding ddp."
-        )
     reported = disk.gather((identity_in(disk.directory), new_identity()))
     identity = next((known for known, _new in reported if known), reported[0][1])
     directory = directory_of(options.memory_dir, identity, disk.directory)
@@ -185,7 +178,9 @@ def find_memory(options: argparse.Namespace, ranks: Ranks, disk: Place, write: W
     except GaudiError as error:
         tell_off(disk, str(error), write)
         return None
-    return None if tell_off(disk, _fenced(place), write) else place
+    if tell_off(disk, _fenced(place), write):
+        return None
+    return parted(place) if options.sharding == FSDP2 else place
 
 
 def tell_off(place: Place, why: str, write: WriteLine) -> bool:

@@ -29,6 +29,7 @@ IDENTITY = "memory.id"
 PREFIX = "gaudi3_scale-"
 KINDS = ("tmpfs", "ramfs")
 REMAINS_AFTER_S = 3600.0
+PROC, GROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 _IDENTITY = re.compile(r"[0-9a-f]{32}")
 _LEFT = 10
 """A tenth of the memory, and of the file system, stays free: others use both."""
@@ -97,23 +98,45 @@ def free_in(directory: Path) -> int:
     return 0
 
 
-def shortage(directory: Path, copy: int, proc: Path = Path("/proc"), groups: Path = Path("/sys/fs/cgroup")) -> str:
+def shortage(directory: Path, copy: int, own: int, proc: Path = PROC, groups: Path = GROUPS) -> str:
     """Why copies of so many bytes have no room in ``directory``, in a clause, or nothing where they have.
 
-    Two are there while the newer one is written. Ranks write from a third, and to a disk meanwhile from a fourth.
+    Two are there while the newer one is written. Of ``own``, what the ranks here write of one, they hold a third time
+    to write from, and a fourth time while they write to a disk.
     """
-    held, free, about = held_in(directory), free_in(directory), os.statvfs(directory)
+    held, wanted = held_in(directory), f"two copies of {short_bytes(copy)}"
+    if own != copy:
+        written = f"{wanted}, and two of the {short_bytes(own)} of one that are written here,"
+    else:
+        written = f"four copies of {short_bytes(copy)}, two of them while they are written,"
+    return _too_little_free(directory, max(0, 2 * copy - held), wanted) or _too_little_available(
+        max(0, 2 * (copy + own) - held), written, proc, groups
+    )
+
+
+def no_room_for(size: int, directory: Path, proc: Path = PROC, groups: Path = GROUPS) -> str:
+    """Why so many bytes have no room in ``directory``, in a clause, or nothing where they have."""
+    wanted = f"{short_bytes(size)} of a copy"
+    return _too_little_free(directory, size, wanted) or _too_little_available(size, wanted, proc, groups)
+
+
+def _too_little_free(directory: Path, needed: int, wanted: str) -> str:
+    free, about = free_in(directory), os.statvfs(directory)
     size = about.f_blocks * about.f_frsize
-    if free - max(0, 2 * copy - held) < size // _LEFT:
-        return (
-            f"two copies of {short_bytes(copy)} would leave less than a tenth of {directory.parent} free "
-            f"({short_bytes(free)} of {short_bytes(size)} are)"
-        )
+    if free - needed >= size // _LEFT:
+        return ""
+    return (
+        f"{wanted} would leave less than a tenth of {directory.parent} free "
+        f"({short_bytes(free)} of {short_bytes(size)} are)"
+    )
+
+
+def _too_little_available(needed: int, wanted: str, proc: Path, groups: Path) -> str:
     for whose, available, whole in _bounds(proc, groups):
-        if available - max(0, 4 * copy - held) < whole // _LEFT:
+        if available - needed < whole // _LEFT:
             return (
-                f"four copies of {short_bytes(copy)}, two of them while they are written, would leave less than a "
-                f"tenth of the memory of {whose} available ({short_bytes(available)} of {short_bytes(whole)} are)"
+                f"{wanted} would leave less than a tenth of the memory of {whose} available "
+                f"({short_bytes(available)} of {short_bytes(whole)} are)"
             )
     return ""
 

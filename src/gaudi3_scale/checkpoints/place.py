@@ -48,22 +48,25 @@ class Place:
         return self.members.index(torch.distributed.get_rank())
 
     def gather(self, value: Value) -> list[Value]:
-        """The value of each rank, in the order of the ranks. Collective.
+        """The value of each rank, in the order of the ranks. Collective."""
+        return gather_in(self.everyone, value)
 
-        Of JSON's own types, a tuple coming back as a list: what another rank says is data, which a pickled object, as
-        torch's own gathering of objects has it, is not.
-        """
-        mine = torch.frombuffer(bytearray(json.dumps(value).encode()), dtype=torch.uint8)
-        lengths = [torch.zeros(1, dtype=torch.int64) for _rank in range(torch.distributed.get_world_size())]
-        torch.distributed.all_gather(lengths, torch.tensor([len(mine)]), group=self.everyone)
-        longest = max(int(length) for length in lengths)
-        texts = [torch.zeros(longest, dtype=torch.uint8) for _rank in lengths]
-        padded = torch.nn.functional.pad(mine, (0, longest - len(mine)))
-        torch.distributed.all_gather(texts, padded, group=self.everyone)
-        values: list[Any] = [
-            json.loads(bytes(text[:length].tolist())) for text, length in zip(texts, map(int, lengths))
-        ]
-        return values
+
+def gather_in(group: torch.distributed.ProcessGroup, value: Value) -> list[Value]:
+    """The value of each rank of ``group``, in the order of the ranks. Collective in it.
+
+    Of JSON's own types, a tuple coming back as a list: what another rank says is data, which a pickled object, as
+    torch's own gathering of objects has it, is not.
+    """
+    mine = torch.frombuffer(bytearray(json.dumps(value).encode()), dtype=torch.uint8)
+    lengths = [torch.zeros(1, dtype=torch.int64) for _rank in range(torch.distributed.get_world_size(group))]
+    torch.distributed.all_gather(lengths, torch.tensor([len(mine)]), group=group)
+    longest = max(int(length) for length in lengths)
+    texts = [torch.zeros(longest, dtype=torch.uint8) for _rank in lengths]
+    padded = torch.nn.functional.pad(mine, (0, longest - len(mine)))
+    torch.distributed.all_gather(texts, padded, group=group)
+    values: list[Any] = [json.loads(bytes(text[:length].tolist())) for text, length in zip(texts, map(int, lengths))]
+    return values
 
 
 def find_place(

@@ -21,7 +21,9 @@ from gaudi3_scale.checkpoints.copies import (
     spread_from,
 )
 from gaudi3_scale.checkpoints.files import checkpoint_path, damage, found_in, remove, remove_unfinished, steps_in
+from gaudi3_scale.checkpoints.gathered_parts import Parts, find_parts
 from gaudi3_scale.checkpoints.job_key import VARIABLE
+from gaudi3_scale.checkpoints.memory_parts import PartedPlace
 from gaudi3_scale.checkpoints.memory_room import shortage
 from gaudi3_scale.checkpoints.place import Place
 from gaudi3_scale.checkpoints.signature import ForeignError
@@ -35,7 +37,8 @@ RUNS = 1 << 31
 class Resume:
     """The checkpoint to go on from and its step; None and 0 to begin anew. ``run`` is this run's own number.
 
-    ``memory`` is the place that it lies in where that is not the directory of checkpoints.
+    ``memory`` is the place that it lies in where that is not the directory of checkpoints, ``parts`` who has what of it
+    where no node has to have it whole.
     """
 
     path: Path | None
@@ -43,6 +46,7 @@ class Resume:
     run: int
     left_out: list[LeftOut] = field(default_factory=list)
     memory: Place | None = None
+    parts: Parts | None = None
 
 
 def resume_from(choice: str, place: Place, bucket: Bucket | None = None, memory: Place | None = None) -> Resume:
@@ -85,9 +89,11 @@ def _chosen(choice: str, place: Place, run: int, bucket: Bucket | None, memory: 
     left_out: list[LeftOut] = []
     in_memory: list[LeftOut] = []
     for step in sorted({*local, *remote, *held}, reverse=True):
-        if memory and step in held and _made_sure_in_memory(step, memory, in_memory):
-            path = checkpoint_path(memory.directory, step)
-            return Resume(path, step, run, [*in_memory, *left_out], memory)
+        if memory and step in held:
+            is_there, parts = _found_in_memory(step, memory, in_memory)
+            if is_there:
+                path = checkpoint_path(memory.directory, step)
+                return Resume(path, step, run, [*in_memory, *left_out], memory, parts)
         if step in {*local, *remote} and _made_sure(step, place, bucket if step in remote else None, left_out):
             return Resume(checkpoint_path(place.directory, step), step, run, [*in_memory, *left_out])
     if left_out:
@@ -110,6 +116,14 @@ def _made_sure(step: int, place: Place, bucket: Bucket | None, left_out: list[Le
     return True
 
 
+def _found_in_memory(step: int, memory: Place, left_out: list[LeftOut]) -> tuple[bool, Parts | None]:
+    """Whether all of it is there, and who has what where no node has to have it whole."""
+    if isinstance(memory, PartedPlace):
+        parts = find_parts(step, memory, left_out)
+        return parts is not None, parts
+    return _made_sure_in_memory(step, memory, left_out), None
+
+
 def _made_sure_in_memory(step: int, memory: Place, left_out: list[LeftOut]) -> bool:
     """The same for copies in memory, which a node may lack the room for: then it is left out, whoever has it."""
     source = good_copy(step, memory, left_out)
@@ -118,7 +132,7 @@ def _made_sure_in_memory(step: int, memory: Place, left_out: list[LeftOut]) -> b
     path = checkpoint_path(memory.directory, step)
     manifest = readable_manifest(path) if path.is_dir() else None
     size = memory.gather(manifest.bytes if manifest else 0)[source]
-    short = "" if manifest else shortage(memory.directory, size)
+    short = "" if manifest else shortage(memory.directory, size, size)
     found = [LeftOut(step, f"rank {rank}: {path}", why) for rank, why in enumerate(memory.gather(short)) if why]
     if not found:
         try:

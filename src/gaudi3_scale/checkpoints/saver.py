@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Mapping
 
+import torch
+import torch.distributed
 import torch.distributed.checkpoint as distributed_checkpoint
 from torch.distributed.checkpoint.api import CheckpointException
 
 from gaudi3_scale.checkpoints.place import Place
 from gaudi3_scale.checkpoints.state import share_of
 from gaudi3_scale.checkpoints.writer import WholeCheckpointWriter
+from gaudi3_scale.core._errors import GaudiError
 
 
 @dataclass(frozen=True)
@@ -47,8 +50,14 @@ class BackgroundSaver:
         """Copy this rank's share of ``state`` to the host and write it in the background. None may be under way."""
         self._began = time.perf_counter()
         self._writer.step = step
-        self._writer.manifest = None
-        share = share_of(state, self._place.number, len(self._place.members))
+        self._writer.bytes = 0
+        group = self._place.group
+        share = share_of(state, torch.distributed.get_rank(group), torch.distributed.get_world_size(group))
+        self._future = self._begun(share)
+        self._future.add_done_callback(self._done)
+        self._blocked = time.perf_counter() - self._began
+
+    def _begun(self, share: dict[str, Any]) -> Future[Any]:
         # Of the two kinds that its type has, it is this one unless the other is asked for.
         future: Any = distributed_checkpoint.async_save(
             share,
@@ -56,9 +65,7 @@ class BackgroundSaver:
             storage_writer=self._writer,
             process_group=self._place.group,
         )
-        self._future = future
-        future.add_done_callback(self._done)
-        self._blocked = time.perf_counter() - self._began
+        return future  # type: ignore[no-any-return]
 
     def ended(self, wait: bool = False) -> Saved | None:
         """How the save ended, told once; None while it is under way, unless ``wait``.
@@ -77,16 +84,15 @@ class BackgroundSaver:
         if error:
             # Whatever it failed with: a later generation of the ranks removes the files of this one while it writes.
             self._writer.check()
-        manifest = self._writer.manifest
         took = (self._ended if self._ended > self._began else time.perf_counter()) - self._began
         return Saved(
             self._writer.step,
             self._writer.final,
-            manifest.bytes if manifest else 0,
+            self._writer.bytes,
             # A small save may be done before the call that began it returns.
             max(took, self._blocked),
             self._blocked,
-            _reason(error, self._place.members) if error else None,
+            _reason(error, self._place.group) if error else None,
         )
 
     def _done(self, _future: Future[Any]) -> None:
@@ -94,11 +100,13 @@ class BackgroundSaver:
         self._ended = time.perf_counter()
 
 
-def _reason(error: BaseException, members: tuple[int, ...]) -> str:
+def _reason(error: BaseException, group: torch.distributed.ProcessGroup) -> str:
     """The innermost cause, and whose it is."""
     if isinstance(error, CheckpointException) and error.failures:
         number, (cause, _traceback) = next(iter(error.failures.items()))
-        return f"rank {members[number]}: {_said(cause)}"
+        return f"rank {torch.distributed.get_global_rank(group, number)}: {_said(cause)}"
+    if isinstance(error, GaudiError):
+        return str(error)
     return _said(error)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 import pickle
 from pathlib import Path
-from typing import Any, Mapping
+from typing import Any, Callable, Mapping
 
 import lightning.pytorch as lightning
 import torch
@@ -73,17 +73,28 @@ def bytes_of(state: Mapping[str, Any]) -> int:
     return sum(tensor.nbytes for _name, tensor in _tensors(state))
 
 
+def own_bytes_of(share: Mapping[str, Any]) -> int:
+    """Of what this rank writes of it."""
+    tensors = (tensor for _name, tensor in _tensors(share))
+    return sum(tensor.to_local().nbytes if isinstance(tensor, DTensor) else tensor.nbytes for tensor in tensors)
+
+
 def is_sharded(state: Mapping[str, Any]) -> bool:
     return any(isinstance(tensor, DTensor) for _name, tensor in _tensors(state))
 
 
-def restore(trainer: lightning.Trainer, path: Path, group: torch.distributed.ProcessGroup) -> None:
+def restore(
+    trainer: lightning.Trainer,
+    path: Path,
+    group: torch.distributed.ProcessGroup,
+    reader_of: Callable[[Path], DataReader] = DataReader,
+) -> None:
     """Put the checkpoint in ``path`` back into a training that was set up and has not begun.
 
     Collective in ``group``. Raises GaudiError when the checkpoint is of another model.
     """
     module = trainer.lightning_module
-    reader = _reader(path)
+    reader = _reader(path, reader_of)
     packed = {"progress": b""}
     _load(packed, reader, path, group)
     progress = torch.load(io.BytesIO(packed["progress"]), map_location="cpu", weights_only=True)
@@ -120,9 +131,9 @@ def _callbacks(trainer: lightning.Trainer) -> list[lightning.Callback]:
     return trainer.callbacks  # type: ignore[attr-defined,no-any-return]
 
 
-def _reader(path: Path) -> DataReader:
+def _reader(path: Path, reader_of: Callable[[Path], DataReader]) -> DataReader:
     try:
-        return DataReader(path)
+        return reader_of(path)
     except (OSError, ValueError) as error:
         raise GaudiError(f"--resume: {path} cannot be resumed from: {error}; name another checkpoint.") from error
 

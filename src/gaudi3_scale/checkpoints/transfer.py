@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -37,7 +38,7 @@ def spread(
     rank = torch.distributed.get_rank()
     if rank == source and folder is not None:
         for name, record in sorted(manifest.files.items()):
-            _send(folder / name, record.bytes, source, group)
+            send_file(folder / name, record.bytes, source, group)
     elif rank in receivers:
         return _receive(manifest, directory, source, group, check)
     return None
@@ -57,7 +58,7 @@ def put_files(
     try:
         for name, record in sorted(manifest.files.items()):
             with (unfinished / name).open("xb") as stream:
-                _put(name, record, chunks_of(name), stream)
+                put_file(name, record, chunks_of(name), stream)
         write_manifest(unfinished, manifest)
         put_in_place(unfinished, checkpoint_path(directory, manifest.step), check)
     except (OSError, ValueError, GaudiError):
@@ -65,7 +66,8 @@ def put_files(
         raise
 
 
-def _put(name: str, record: FileRecord, chunks: Iterator[Chunk], stream: BinaryIO) -> None:
+def put_file(name: str, record: FileRecord, chunks: Iterator[Chunk], stream: BinaryIO) -> None:
+    """Raises OSError where it cannot be written, ValueError where it is not what the manifest says."""
     digest, size = hashlib.sha256(), 0
     for chunk in chunks:
         digest.update(chunk)
@@ -80,18 +82,25 @@ def _put(name: str, record: FileRecord, chunks: Iterator[Chunk], stream: BinaryI
         raise ValueError(f"{name} did not arrive as it was sent")
 
 
-def _send(path: Path, size: int, source: int, group: torch.distributed.ProcessGroup) -> None:
-    with path.open("rb") as stream:
-        for length in _lengths(size):
-            chunk = torch.zeros(length, dtype=torch.uint8)
+def send_file(path: Path, size: int, source: int, group: torch.distributed.ProcessGroup) -> None:
+    for chunk in chunks_in(path, size):
+        torch.distributed.broadcast(chunk, source, group=group)
+
+
+def chunks_in(path: Path, size: int) -> Iterator[torch.Tensor]:
+    """What cannot be read is zeros: whoever waits for it is not left waiting, and sees that by the checksum."""
+    for number, length in enumerate(lengths(size)):
+        chunk = torch.zeros(length, dtype=torch.uint8)
+        with contextlib.suppress(OSError), path.open("rb") as stream:
+            stream.seek(number * CHUNK_BYTES)
             stream.readinto(chunk.numpy().data)
-            torch.distributed.broadcast(chunk, source, group=group)
+        yield chunk
 
 
 def _receive(
     manifest: Manifest, directory: Path, source: int, group: torch.distributed.ProcessGroup, check: Check
 ) -> str | None:
-    under_way = {name: _arriving(record.bytes, source, group) for name, record in manifest.files.items()}
+    under_way = {name: arriving(record.bytes, source, group) for name, record in manifest.files.items()}
     failure = None
     try:
         put_files(manifest, directory, lambda name: under_way[name], check)
@@ -106,12 +115,12 @@ def _receive(
     return failure
 
 
-def _arriving(size: int, source: int, group: torch.distributed.ProcessGroup) -> Iterator[Chunk]:
-    for length in _lengths(size):
+def arriving(size: int, source: int, group: torch.distributed.ProcessGroup) -> Iterator[Chunk]:
+    for length in lengths(size):
         chunk = torch.empty(length, dtype=torch.uint8)
         torch.distributed.broadcast(chunk, source, group=group)
         yield chunk.numpy().data
 
 
-def _lengths(size: int) -> list[int]:
+def lengths(size: int) -> list[int]:
     return [min(CHUNK_BYTES, size - start) for start in range(0, size, CHUNK_BYTES)]

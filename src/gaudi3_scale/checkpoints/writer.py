@@ -56,7 +56,8 @@ class WholeCheckpointWriter(FileSystemWriter):
         self._spared = spared
         self.check = check
         self.step = 0
-        self.manifest: Manifest | None = None
+        self.bytes = 0
+        """Of the newest one in this directory, as its first rank knows it."""
 
     @property
     def unfinished(self) -> Path:
@@ -77,13 +78,23 @@ class WholeCheckpointWriter(FileSystemWriter):
         return with_records
 
     def finish(self, metadata: Metadata, results: list[list[Any]]) -> None:
+        manifest = self.described(metadata, results)
+        self.put_in_place(manifest)
+        self.bytes = manifest.bytes
+        self.remove_older()
+
+    def described(self, metadata: Metadata, results: list[list[Any]]) -> Manifest:
+        """What was written, when PyTorch's own description of it is written too."""
         files = {name: record for of_rank in results for name, record in of_rank[-1].items()}
         super().finish(metadata, [of_rank[:-1] for of_rank in results])
         files[METADATA] = record_of(self.unfinished / METADATA)
-        manifest = Manifest(self.step, self._run, files)
+        return Manifest(self.step, self._run, files)
+
+    def put_in_place(self, manifest: Manifest) -> None:
         write_manifest(self.unfinished, manifest)
         put_in_place(self.unfinished, self.final, self.check)
-        self.manifest = manifest
+
+    def remove_older(self) -> None:
         try:
             remove_surplus(self._directory, self._retention, self._spared(), self.check)
         except OSError as error:

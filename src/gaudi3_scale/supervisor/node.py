@@ -35,12 +35,11 @@ from gaudi3_scale.supervisor.processes import MARK, Ranks, end_earlier_life, ran
 from gaudi3_scale.supervisor.progress import Progress, clear_progress, read_progress
 from gaudi3_scale.supervisor.stacks import write_stacks
 from gaudi3_scale.supervisor.state import Facts, Order
-from gaudi3_scale.supervisor.waiting_agent import NEXT_AFTER_S, WaitingAgent
+from gaudi3_scale.supervisor.waiting_agent import HANDING_OVER, NEXT_AFTER_S, WaitingAgent
 from gaudi3_scale.supervisor.watchdog import without_own
 
 # The fencing token of ranks: what they publish is refused once a later generation has begun (checkpoints.fence).
 FENCE = "GAUDI3_SCALE_GENERATION"
-HAND_OVER = "gaudi3_scale.checkpoints.hand_over"
 # The store of the generation before closes its port when it is gone.
 PORT_S = 5.0
 LOOK_AGAIN_S = 60.0
@@ -72,10 +71,10 @@ class Node:
         end_earlier_life(supervision.status, meanwhile)
         self._control_group = own_control_group(JobPaths(supervision.job).unit)
         self._memory_kills = MemoryKills(self._control_group)
-        # With the program's checkpoints to be handed over first, another program becomes torchrun.
         # The environment of what is started here.
         self._marked = {**without_own(os.environ), MARK: supervision.status}
-        self._waiting = WaitingAgent(() if supervision.checkpoint_directory else supervision.argv, self._marked)
+        is_witness = supervision.rules.index == supervision.rules.witness
+        self._waiting = WaitingAgent(() if is_witness else supervision.argv, self._marked)
         self._waiting.prepare()
 
     def facts(self, now: float, terminated: bool, refused: frozenset[int] = frozenset()) -> Facts:
@@ -254,7 +253,7 @@ class Node:
     def _write_stacks(self, ranks: Ranks, first_rank: int) -> None:
         given = self._given
         attempt = self._attempt() or given.ranks_directory
-        found = ranks_of(os.getpid())
+        found = ranks_of(os.getpid(), self._waiting.processes)
         stderr = {local: f"{attempt}/{local}/stderr.log" for local in found}
         directory = f"{given.log_directory}/stacks/generation-{ranks.generation}"
         write_stacks(directory, found, first_rank, stderr, given.venv, self._run)
@@ -277,4 +276,4 @@ def _handing_over(given: Supervision, generation: Generation) -> list[str]:
     if not given.checkpoint_directory or len(generation.members) < 2:
         return []
     members = ",".join(map(str, generation.indexes))
-    return [sys.executable, "-I", "-m", HAND_OVER, given.file, members]
+    return [sys.executable, *HANDING_OVER, given.file, members]

@@ -10,7 +10,7 @@ import re
 import signal
 import sys
 import time
-from typing import IO, Callable, Mapping, Sequence, cast
+from typing import IO, Callable, Collection, Mapping, Sequence, cast
 
 from gaudi3_scale.core._errors import GaudiError
 from gaudi3_scale.core._job.agent_table import NOTICE, agent_entries, signaled
@@ -36,11 +36,12 @@ COLLECT_S = 60.0
 _LONGEST_NUMBER = 9
 
 
-def ranks_of(pid: int) -> dict[int, int]:
-    """Process by local rank, of the ranks below ``pid``; what a rank has started has its variables, but is none."""
+def ranks_of(pid: int, apart: Collection[int] = ()) -> dict[int, int]:
+    """Process by local rank, of the ranks below ``pid`` that are not ``apart``; what a rank has started has its
+    variables, but is none."""
     tree = descendants(pid)
     found: dict[int, int] = {}
-    ranks = {child: environment_of(child).get("LOCAL_RANK", "") for child in tree}
+    ranks = {child: environment_of(child).get("LOCAL_RANK", "") for child in tree if child not in apart}
     for child, local in ranks.items():
         if local.isdecimal() and len(local) <= _LONGEST_NUMBER and not ranks.get(tree[child]):
             found[int(local)] = child
@@ -186,7 +187,7 @@ class Ranks:
             self._ending = now + grace
             # Not to the agent: it would give its ranks 30 s, whatever was agreed upon. What a rank leaves behind looks
             # like one once its parent is gone, but is not waited for.
-            ranks = ranks_of(os.getpid())
+            ranks = ranks_of(os.getpid(), self._apart())
             self._exits.ended_by(ranks, now)
             self._reported = set(ranks.values())
             for pid in self._reported:
@@ -225,8 +226,12 @@ class Ranks:
     def _members(self) -> set[int]:
         """Everything but this process itself; descendants that were left alone by their parents are among them."""
         self._collect()
-        waits = self._waiting.processes if self._waiting else set()
-        return (set(processes_in(self._control_group)) | set(descendants(os.getpid()))) - {os.getpid()} - waits
+        found = set(processes_in(self._control_group)) | set(descendants(os.getpid()))
+        return found - {os.getpid()} - self._apart()
+
+    def _apart(self) -> set[int]:
+        """What waits for the next generation."""
+        return self._waiting.processes if self._waiting else set()
 
     def _collect(self) -> None:
         """What ended after its parent did is our child; the agent itself is collected by its Popen."""

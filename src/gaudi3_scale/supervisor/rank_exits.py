@@ -45,8 +45,16 @@ class RankExits:
         self._looked = now
         if not self._all_known:
             self._find(now)
-        for local, pid in self.known.items():
-            if local not in self._since and not Path(f"/proc/{pid}").exists():
+        still = {local: pid for local, pid in self.known.items() if local not in self._since}
+        ended = [local for local, pid in still.items() if not Path(f"/proc/{pid}").exists()]
+        if not ended:
+            return
+        # One that had waited may have been started anew, as another process.
+        running = self._ranks()
+        for local in ended:
+            if local in running:
+                self.known[local] = running[local]
+            else:
                 self._since[local] = now
 
     def _find(self, now: float) -> None:

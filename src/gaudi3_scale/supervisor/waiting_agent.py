@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """torchrun before it is needed: a process that has loaded PyTorch, which takes seconds, and waits for its words.
 
-A supervisor has one while it waits for the other nodes, and again when its ranks have run for a while. So a start of
-the ranks, after a lost rank or node as well, does not wait for torchrun's own imports.
+A supervisor has one while it waits for the other nodes, and again when its ranks have run for a while. Its ranks wait
+below it (``rank_starts``). So a start of the ranks, after a lost rank or node as well, waits for no import of PyTorch.
 """
 
 from __future__ import annotations
@@ -11,13 +11,20 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Mapping, Sequence
 
+from gaudi3_scale.core._node.process_tree import descendants
+from gaudi3_scale.supervisor.rank_starts import RankStarts
+
 # A job that ends sooner, or fails again and again, does not pay for one that is never needed.
 NEXT_AFTER_S = 60.0
+# What Python runs before torchrun where a program's checkpoints are handed over first; the supervision's file and the
+# members follow.
+HANDING_OVER = ("-I", "-m", "gaudi3_scale.checkpoints.hand_over")
 
 
 class WaitingAgent:
@@ -34,7 +41,7 @@ class WaitingAgent:
     @property
     def processes(self) -> set[int]:
         """What is to be left alone while everything else is ended."""
-        return {self._process.pid} if self._process else set()
+        return {self._process.pid, *descendants(self._process.pid)} if self._process else set()
 
     def prepare(self) -> None:
         """Have one, where there is none. A node that has no process or memory for it does without."""
@@ -59,10 +66,11 @@ class WaitingAgent:
         return process
 
     def end(self) -> None:
-        """It is not needed any more."""
-        if self._process:
-            self._process.kill()
-            self._process = None
+        """It is not needed any more, and its ranks are not."""
+        for pid in self.processes:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self._process = None
 
 
 def start_agent(
@@ -81,18 +89,34 @@ def start_agent(
 
 def main() -> None:
     """In that process. Without words its supervisor has ended, and so does it."""
+    ranks = RankStarts(sys.argv[1:])
     from torch.distributed import run
 
     words = sys.stdin.readline()
     if not words:
+        ranks.end()
         return
     told = json.loads(words)
     os.environ.clear()
     os.environ.update(told["environment"])
     with Path(os.devnull).open("rb") as nothing:
         os.dup2(nothing.fileno(), sys.stdin.fileno())
-    sys.argv = told["argv"]
+    sys.argv = _handed_over(told["argv"])
+    ranks.serve()
     run.main()
+
+
+def _handed_over(argv: list[str]) -> list[str]:
+    """torchrun's words, once the node has the program's newest checkpoint where that is asked for."""
+    before = [sys.executable, *HANDING_OVER]
+    if argv[: len(before)] != before:
+        return argv
+    from gaudi3_scale.checkpoints.hand_over import hand_over
+
+    file, members, *torchrun = argv[len(before) :]
+    if not hand_over(file, members):
+        sys.exit(1)
+    return torchrun
 
 
 if __name__ == "__main__":

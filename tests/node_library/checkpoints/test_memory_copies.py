@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-import argparse
+import errno
 import os
 import shutil
 import subprocess
@@ -17,12 +17,12 @@ from pathlib import Path
 import pytest
 
 from forked_ranks import ends_of, said_in, start_ranks
+from gaudi3_scale.checkpoints import gathered_parts
 from gaudi3_scale.checkpoints.fence import FILE_NAME, VARIABLE, Fence, Generation
 from gaudi3_scale.checkpoints.files import steps_in
-from gaudi3_scale.checkpoints.memory_copies import MemoryCopies, find_memory
+from gaudi3_scale.checkpoints.memory_copies import MemoryCopies
 from gaudi3_scale.checkpoints.memory_room import IDENTITY, PREFIX, REMAINS_AFTER_S, directory_of
 from gaudi3_scale.core._errors import GaudiError
-from gaudi3_scale.ranks import Ranks
 from gaudi3_scale.trainer.language_model_task import LanguageModelTask
 from job_runs import SMALL_MODEL, losses, read_lines, wait_until
 
@@ -260,10 +260,21 @@ def test_an_old_generation_takes_nothing_from_memory(run, lose, memory, monkeypa
         run()
 
 
-def test_a_model_that_no_node_has_whole_has_no_copies():
-    options = argparse.Namespace(memory_every=5, sharding="fsdp2", memory_dir=Path("/dev/shm"))
-    with pytest.raises(GaudiError, match="--memory-every 5: fsdp2 over 2 nodes leaves no node with a whole copy; "):
-        find_memory(options, Ranks(0, 4, 0, 2, True), None, None)
+def test_a_copy_that_cannot_be_read_in_the_end_fails_one_start_alone(run, lose, memory, monkeypatch):
+    options = ["--sharding", "fsdp2", "--checkpoint-every", 10]
+    lose(*options, disk=10)
+    (step,) = steps_in(own(memory))
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(gathered_parts, "write_manifest", full)
+        with pytest.raises(GaudiError, match=f"^step {step} could not be read from memory: rank 0: .*: No space left "):
+            run(*options)
+    assert [path.name for path in own(memory).iterdir()] == []
+    start = of_kind(run(*options, "--stop-after-steps", 1), "start")[-1]
+    assert (start["resumed_copy"], start["resumed_from"]) == ("disk", 10)
 
 
 def kill_all(ranks: list[BaseProcess], memory: Path, nodes: int) -> None:

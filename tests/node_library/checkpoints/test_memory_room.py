@@ -15,6 +15,7 @@ from gaudi3_scale.checkpoints.memory_room import (
     identity_in,
     keep_identity,
     new_identity,
+    no_room_for,
     shortage,
 )
 
@@ -44,8 +45,8 @@ class Node:
         for name, text in {"max": limit, "current": current, "stat": f"anon 5\ninactive_file {cache}"}.items():
             (self.groups / group / f"memory.{name}").write_text(f"{text}\n")
 
-    def shortage(self, copy: int) -> str:
-        return shortage(self.directory, copy, self.proc, self.groups)
+    def shortage(self, copy: int, own: int | None = None) -> str:
+        return shortage(self.directory, copy, copy if own is None else own, self.proc, self.groups)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +63,21 @@ def test_the_reason_has_the_figures(tmp_path):
         "four copies of 1.0 GiB, two of them while they are written, would leave less than a tenth of the memory of "
         "the node available (2.0 GiB of 100.0 GiB are)"
     )
+
+
+def test_of_a_part_only_what_is_written_here_is_in_memory_twice_more(tmp_path):
+    """A copy of 100 MiB, of which another node writes 60."""
+    node = Node(tmp_path, GIB + 280 * MIB, 10 * GIB)
+    assert not node.shortage(100 * MIB, 40 * MIB)
+    assert node.shortage(100 * MIB, 41 * MIB).startswith(
+        "two copies of 100 MiB, and two of the 41 MiB of one that are written here, would leave less than a tenth of "
+    )
+
+
+def test_what_is_read_from_another_node_needs_room_once(tmp_path):
+    node = Node(tmp_path, GIB + 100 * MIB, 10 * GIB)
+    assert not no_room_for(100 * MIB, node.directory, node.proc, node.groups)
+    assert no_room_for(101 * MIB, node.directory, node.proc, node.groups).startswith("101 MiB of a copy would leave ")
 
 
 def test_what_is_there_already_counts(tmp_path):

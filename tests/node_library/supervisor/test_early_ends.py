@@ -131,6 +131,19 @@ def test_one_that_was_gone_before_it_was_seen_is_missed(ranks):
     assert set(exits.gone(100.0)) == {1}
 
 
+def test_one_that_had_waited_and_was_started_anew_has_not_ended(ranks):
+    exits = RankExits(ranks, 1)
+    ranks.start(0)
+    exits.look(1.0)
+    ranks.end(0)
+    ranks.start(0)
+    exits.look(2.0)
+    assert (exits.gone(100.0), exits.known) == ({}, ranks())
+    ranks.end(0)
+    exits.look(3.0)
+    assert set(exits.gone(100.0)) == {0}
+
+
 def test_those_that_are_told_to_end_have_not_ended_before(ranks):
     exits = RankExits(ranks, 3)
     for local in range(3):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,10 @@ def waiting():
 
 def test_it_becomes_torchrun_with_the_words_and_the_environment_that_it_is_told(waiting):
     (pid,) = waiting.processes
-    assert f"{TORCHRUN} --nnodes" in Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    # Popen returns when the kernel has closed the old program's files, shortly before the new one's words are there.
+    while not (words := Path(f"/proc/{pid}/cmdline").read_text()):
+        time.sleep(0.01)
+    assert f"{TORCHRUN} --nnodes" in words.replace("\0", " ")
     shell = ["--no-python", "/bin/sh", "-c", 'echo "$WORD of rank $RANK"; read line || echo nothing to read']
     process = waiting.take(
         [TORCHRUN, "--standalone", "--nproc-per-node", "1", *shell],

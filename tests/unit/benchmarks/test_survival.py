@@ -7,6 +7,7 @@ import json
 import pytest
 
 from benchmarks.survival.__main__ import check, options
+from benchmarks.survival.first_error import FirstError, names_of
 from benchmarks.survival.steps import (
     DEAD,
     GOES_ON,
@@ -18,8 +19,8 @@ from benchmarks.survival.steps import (
     longest_pause,
     read_steps,
 )
-from benchmarks.survival.table import cell, pause, table
-from benchmarks.survival.trial import StepFiles
+from benchmarks.survival.table import cell, named_and_lost, pause, table
+from benchmarks.survival.trial import StepFiles, is_between
 from plugins.module_utils._errors import GaudiError
 
 OLD = {1, 2}
@@ -87,7 +88,7 @@ def test_a_cell_has_medians_and_what_else_became_of_the_job(outcomes, text):
 
 
 def test_an_engine_that_cannot_be_run_says_why_in_its_column():
-    text = table(["cut"], {"ours": "", "other": "needs a | b"}, {("cut", "ours"): [well(1, 9)]})
+    text = table(["cut"], {"ours": "", "other": "needs a | b"}, {("cut", "ours"): [well(1, 9)]}, {})
     assert text.splitlines() == [
         "| fault | ours | other |",
         "| --- | --- | --- |",
@@ -101,6 +102,7 @@ def test_an_engine_that_cannot_be_run_says_why_in_its_column():
         (["--nodes", "2"], "--nodes is 2; give 3 to 200"),
         (["--repeat", "0"], "--repeat is 0; give at least 1."),
         (["--limit", "30"], "--limit is 30; give at least 55"),
+        (["--checkpoint-every", "0"], "--checkpoint-every is 0; give at least 1 step."),
         (["--pause", "0"], "--pause is 0; give more than 0 seconds."),
     ],
 )
@@ -119,3 +121,54 @@ def test_the_longest_time_without_a_step_counts_where_the_others_go_on():
     went_on = [Outcome(None, 8.0, 5, GOES_ON, 2.0), Outcome(None, None, 0, UNNOTICED, 4.0)]
     assert pause(went_on) == "3.0 / 8.0"
     assert pause(went_on[1:]) == "4.0 / not started again"
+
+
+NODE3 = names_of(3, "10.77.0.3", {4711})
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "supervisor: rank 2 on node3 failed first: killed by SIGKILL",
+        "supervisor: node3 was not heard from for 10 s.",
+        "failed (exitcode: -9) local_rank: 0 (pid: 4711) of binary: python",
+        "RuntimeError: [gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.77.0.3]:36784",
+        "The node 'host.example_4711_0' has failed to send a keep-alive heartbeat",
+    ],
+)
+def test_a_line_about_a_failure_names_the_lost_node_by_its_name_address_rank_or_process(tmp_path, line):
+    log = tmp_path / "log"
+    log.write_text("rank 2 on node3 failed long ago\n")
+    errors = FirstError([log, tmp_path / "none"], NODE3)
+    assert errors.look() == ""
+    with log.open("a") as stream:
+        stream.write("got lighthouse quorum { replica: 10.77.0.3, commit_failures: 0 }\n")
+        stream.write(f"Generation 2 runs on node1, node3\nrank 1 on node30 failed: 10.77.0.31, 47110\n{line}")
+    assert errors.look() == ""
+    with log.open("a") as stream:
+        stream.write("\nnode3 is dead\n")
+    assert errors.look() == line
+    assert errors.look() == line
+
+
+def test_steps_are_lost_that_old_ranks_had_done_and_new_ones_do_again():
+    old = [Step(100 + number / 10, number, 1) for number in range(1, 78)]
+    found = judge([*old, Step(112.0, 51, 9), Step(112.1, 52, 9)], OLD, 107.7, 108.0, 120.0, running=True)
+    assert found.lost == 27
+    # A rank that comes back into one that goes on finishes the same step as the others.
+    beside = judge([*old, Step(107.71, 77, 9)], OLD, 105.0, None, 120.0, running=True)
+    assert beside.lost == 0
+    assert judge(old, OLD, 107.7, 108.0, 120.0, running=True).lost is None
+
+
+def test_a_cell_of_the_second_table_has_medians_of_what_was_named_and_lost():
+    found = [Outcome(1, 9, 0, GOES_ON, named=named, lost=lost) for named, lost in ((0.4, 10), (0.6, 30), (None, 20))]
+    assert named_and_lost(found) == "0.5 in 2 of 3 / 20"
+    assert named_and_lost(found[:1]) == "0.4 / 10"
+    assert named_and_lost([Outcome(None, None, 0, UNNOTICED)]) == "not named / -"
+    assert named_and_lost([]) == "-"
+
+
+def test_a_fault_comes_half_way_between_two_checkpoints():
+    assert [step for step in range(100, 150) if is_between(step, 50)] == [125, 126, 127, 128, 129, 130]
+    assert is_between(7, 1)

@@ -48,6 +48,15 @@ def test_a_named_one_goes_first(machine, monkeypatch):
     assert {*found_pythons().values()} == {named}
 
 
+def test_one_of_several_is_chosen_by_its_version(machine, capsys):
+    older, newer = (python(machine / "bin", f"python{version}", version) for version in ("3.12", "3.13"))
+    assert found_pythons(["2.20", "2.20/3.13"]) == {"2.20": older, "2.20/3.13": newer}
+    assert main(["2.20/3.14"]) == 1
+    assert "ansible-core 2.20/3.14 is left out: no Python 3.14 is here." in capsys.readouterr().err
+    assert main(["2.17/3.13"]) == 1
+    assert "ansible-core 2.17/3.13 is left out: it is unknown." in capsys.readouterr().err
+
+
 def test_what_is_left_out_is_said(machine, capsys):
     python(machine / "bin", "python3.13", "3.13")
     assert main([]) == 0

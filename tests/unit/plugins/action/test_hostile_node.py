@@ -40,7 +40,9 @@ def play(tmp_path: Path, taken_over: Path, monkeypatch: pytest.MonkeyPatch) -> P
         about = {"hosts": "gaudi", "gather_facts": False, "vars": given, "tasks": list(tasks)}
         (tmp_path / "play.yml").write_text(yaml.safe_dump([about]))
         ansible = Path(sys.executable).with_name("ansible-playbook")
-        known = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS), "ANSIBLE_NOCOLOR": "1", **environment}
+        # The controller keeps a mark of what it has quarantined at home.
+        own = {"ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS), "ANSIBLE_NOCOLOR": "1", "HOME": str(tmp_path)}
+        known = {**os.environ, **own, **environment}
         done = subprocess.run(
             [ansible, "-i", "hosts.json", "play.yml"],
             cwd=tmp_path,
@@ -94,6 +96,25 @@ def test_a_warning_names_the_node_as_the_inventory_does(play: Play, tmp_path: Pa
     python = tmp_path / "python"
     python.write_text(python.read_text().replace('"changed": false', '"changed": false, "warnings": ["it is late"]'))
     assert "[WARNING]: node1: it is late" in play({"gaudi3.scale.node_quarantine_info": {}})
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("warnings", "SAID"), ("deprecations", {"msg": "SAID", "version": "SAID", "collection_name": "gaudi3.scale"})],
+)
+def test_a_warning_has_nothing_that_a_terminal_obeys(play: Play, tmp_path: Path, name: str, said: Any) -> None:
+    python = tmp_path / "python"
+    warned = json.dumps({"changed": False, name: [said]}).replace("SAID", r"it is \u001b[2Jlate\u202e")[1:-1]
+    python.write_text(python.read_text().replace('"changed": false', warned))
+    screen = play({"gaudi3.scale.node_quarantine_info": {}})
+    assert "it is  [2Jlate" in screen
+    assert "\x1b" not in screen and "\u202e" not in screen
+
+
+def test_the_controller_s_own_warning_is_not_the_node_s(play: Play) -> None:
+    screen = " ".join(play({"gaudi3.scale.node_quarantine_info": {}}, ANSIBLE_INJECT_FACT_VARS="True").split())
+    assert screen.count("inject_facts_as_vars is on in the defaults of Ansible") == 1
+    assert "node1: inject_facts_as_vars" not in screen
 
 
 def test_a_refusal_names_the_option_that_the_operator_wrote(play: Play, tmp_path: Path) -> None:

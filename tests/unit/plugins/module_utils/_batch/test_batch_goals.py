@@ -8,6 +8,9 @@ import statistics
 
 import pytest
 
+from benchmarks.batch_curve_table import OURS_BUILT_IN, OURS_WRONG, finders, row
+from benchmarks.batch_curve_table import measure as measure_curves
+from benchmarks.batch_curves import KEPT_AWAY, TOLD, drawn
 from benchmarks.batch_models import HELD, LIMITS, SHAPES, workload
 from benchmarks.batch_peers import accelerate, deepspeed_tuned, seeds
 from benchmarks.batch_search import measure, ours, ours_estimated, search, trials_an_answer
@@ -72,3 +75,22 @@ def test_an_estimate_saves_a_trial(mine):
 def test_others_need_twice_the_trials_for_a_good_answer(mine, peer):
     theirs = measure("theirs", peer, tuple(SHAPES), SEEDS)
     assert trials_an_answer(mine) <= 0.5 * trials_an_answer(theirs)
+
+
+@pytest.mark.parametrize(("finder", "out_of_memory"), [(OURS_WRONG, 1), (OURS_BUILT_IN, 2)])
+def test_on_drawn_curves_an_estimate_leaves_hardly_a_trial_out_of_memory(finder, out_of_memory):
+    failed, _curves, _trials, besides, worst, share, _least, below, unsafe = row(
+        measure_curves(finders(only_ours=True)[finder], drawn(500, 480, TOLD))
+    )
+    assert (failed, unsafe) == (out_of_memory, 0)
+    assert besides <= 1.2
+    assert worst <= 5
+    assert share >= 0.97
+    assert below <= 30
+
+
+@pytest.mark.parametrize("finder", [OURS_WRONG, OURS_BUILT_IN])
+def test_on_curves_that_bend_or_come_in_steps_an_estimate_leaves_no_trial_out_of_memory(finder):
+    shapes = tuple(shape for shape in (*TOLD, *KEPT_AWAY) if shape not in ("blocks", "noisy", "kink", "growing blocks"))
+    results = measure_curves(finders(only_ours=True)[finder], drawn(1100, 7, shapes))
+    assert [one for one in results if one.failed or one.unsafe] == []

@@ -96,6 +96,46 @@ def test_an_estimate_from_the_host_saves_trials():
     assert 0.96 * 800 < search.batch_size <= 792
 
 
+def test_with_an_estimate_a_trial_goes_as_far_as_is_worth_it_and_no_nearer_to_the_limit():
+    prior = Prior(30 * GIB, 0.1 * GIB, 0.05)
+    peak = affine(30 * GIB, 0.1 * GIB)
+    bounds = Bounds(8192, limit_bytes=100 * GIB, prior=prior)
+    search = largest_batch(measured(100 * GIB, peak, 30 * GIB), bounds)
+    assert len(search.trials) == 2
+    assert 0.95 * 700 <= search.batch_size <= 0.975 * 700
+
+
+def test_with_an_estimate_a_failed_size_just_above_the_answer_ends_the_search():
+    trials = [
+        Trial(620, "ok", 92 * GIB, 0.6, "", 30 * GIB, None, 100 * GIB),
+        Trial(650, "out_of_memory", message="out of memory"),
+    ]
+    step = next_step(trials, Bounds(8192, limit_bytes=100 * GIB, prior=Prior(30 * GIB, 0.1 * GIB, 0.15)))
+    assert isinstance(step, Answer)
+    assert step.batch_size == 620
+
+
+def test_with_an_estimate_no_trial_is_made_for_a_few_samples_more():
+    """The peaks differ by 3 %: what a larger size gains is less, and it would leave less free."""
+    trials = [
+        Trial(500, "ok", 80 * GIB, 0.5, "", 20 * GIB, 3 * GIB, 100 * GIB),
+        Trial(625, "ok", int(92.5 * GIB), 0.6, "", 20 * GIB, 3 * GIB, 100 * GIB),
+    ]
+    step = next_step(trials, Bounds(8192, limit_bytes=100 * GIB, prior=Prior(30 * GIB, 0.1 * GIB, 0.15)))
+    assert isinstance(step, Answer)
+
+
+def test_with_an_estimate_nobody_doubles_a_size_where_the_peak_rests():
+    def in_blocks(size):
+        return (20 + 20 * -(-size // 200)) * GIB
+
+    prior = Prior(20 * GIB, 0.1 * GIB, 0.15)
+    bounds = Bounds(8192, limit_bytes=105 * GIB, prior=prior)
+    search = largest_batch(measured(105 * GIB, in_blocks, 20 * GIB), bounds)
+    assert [trial.outcome for trial in search.trials] == ["ok"] * len(search.trials)
+    assert len(search.trials) <= 3
+
+
 def test_an_estimate_that_is_wrong_costs_a_failure_but_not_the_answer():
     attempt = measured(100 * GIB, affine(20 * GIB, GIB / 10), 20 * GIB)
     search = largest_batch(attempt, Bounds(8192, limit_bytes=100 * GIB, prior=Prior(10 * GIB, GIB / 20, 0.05)))

@@ -92,3 +92,28 @@ def test_peaks_that_are_unsteady_hide_the_steps():
 def test_what_rests_after_a_rise_comes_in_steps():
     found = way(padded, 1, 16, 17, 32, 33)
     assert (found.cautious, found.hopeful) == (128, 128)
+
+
+def test_what_the_estimate_takes_for_a_line_may_bend():
+    def bent(size):
+        return 30 + 70 * (size / 800) ** 1.12
+
+    assert 700 < way(bent, 560, prior=Prior(30.0, 0.0875 / 1.15, 0.15)).cautious <= 800
+
+
+def test_where_a_peak_rests_although_it_was_told_to_rise_one_more_step_has_to_fit():
+    def in_blocks(height):
+        return lambda size: 20 + height * math.ceil(0.1 * size / height)
+
+    prior = Prior(20.0, 0.1, 0.15)
+    assert way(in_blocks(15.0), 500, 660, 750, prior=prior).blocked
+    # Two readings that are equal do not say how high a step is.
+    assert way(in_blocks(15.0), 660, 750, prior=prior).blocked
+    assert not way(in_blocks(4.0), 600, 642, 678, prior=prior).blocked
+    assert not way(affine, 500, 620, prior=Prior(30.0, 0.1, 0.15)).blocked
+    assert not way(in_blocks(15.0), 500, 660, 750).blocked
+
+
+def test_a_size_is_filled_up_as_the_estimate_says():
+    assert way(padded, 96, prior=Prior(20.0, 9.8 / 16, 0.15, period=16, offset=3)).filled(97) == 109
+    assert way(affine, 96).filled(97) == 97
