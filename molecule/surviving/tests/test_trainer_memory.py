@@ -23,7 +23,7 @@ from tests.sandbox_jobs import (
 )
 from tests.sandbox_trainer import JOBS, checkpoints, losses_of, runs, trainer, trainer_of, wait_for_resumed
 
-NAME = "saturday"
+NAME = "in-memory"
 COPIES = "/dev/shm/gaudi3_scale-*"
 # All nodes see it, as FSDP2's checkpoints need. Nothing is written there before the job is stopped.
 SHARED = f"/shared/{NAME}"
