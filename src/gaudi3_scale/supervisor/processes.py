@@ -122,7 +122,7 @@ class Ranks:
     def gone(self, now: float) -> dict[int, Gone]:
         """The ranks that ended before they were told to, by whomever, by local rank."""
         told = signaled(self.text)
-        gone = self._exits.gone(now if self._settled is None else self._settled, all_well=self.succeeded)
+        gone = self._exits.gone(now if self._settled is None else self._settled, all_well=self.exit_code == 0)
         return {local: one for local, one in gone.items() if self._exits.known.get(local) not in told}
 
     @property
