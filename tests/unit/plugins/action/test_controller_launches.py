@@ -32,11 +32,10 @@ TEMPLATES = {one["name"].removeprefix("Gaudi: "): one for one in OBJECTS["contro
 NAMED = {one["name"]: one for one in OBJECTS["controller_templates"]}
 ALONE_ON_QUALIFIED = "Launch a training on qualified nodes"
 OFF = {"ansible_host": "127.0.0.1", "ansible_port": 1, "ansible_connection": "ssh"}
-# That a node does not answer, that nothing is known for that reason or of a run before, or that a site's file is not
-# on this controller.
+# That a node does not answer, or that nothing is known for that reason, or of a run before.
 OF_NODES = re.compile(
     r"Connection refused|no node has a step of it with tokens/s|no host has such a job"
-    r"|none of gaudi_training_hosts responded|qualify_nodes\.json|gaudi_migration_sources: there is no /opt/omnia/input"
+    r"|none of gaudi_training_hosts responded|qualify_nodes\.json"
 )
 # Seconds each; those whose survey has to be answered before anything can be done.
 SHORT = {
