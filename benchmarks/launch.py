@@ -3,8 +3,9 @@
 """What `launch_training.yml` costs: until the first finished step, against torchrun started by hand on the same nodes,
 and from a dead rank until nothing of the job is left.
 
-    .venv/bin/python -m benchmarks.launch --nodes 2 4
+    .venv/bin/python -m benchmarks.launch --nodes 2 4 [--program trainer]
 
+The program is a small one of a user's, which loads PyTorch, or the collection's trainer, which loads Lightning, too.
 One more launch through ansible-runner shows where the time of the play goes: its slowest tasks.
 Makes sandboxes of its own and removes them again; ``--sandbox NAME`` takes one that has the training stack. By hand
 means one command on each node at the same moment, past SSH: no tool can be faster. Seconds compare within one run only.
@@ -31,6 +32,8 @@ from plugins.module_utils._node.process_tree import started_with
 
 SCRIPT = ROOT / "molecule" / "surviving" / "tests" / "trainee.py"
 BY_HAND, JOB = "by-hand", "bench"
+SMALL, TRAINER = "small", "trainer"
+TEXT = "/usr/share/common-licenses/GPL-3"
 PORT = 29600
 SLOWEST = 6
 
@@ -39,12 +42,14 @@ def main() -> int:
     """Measure each size in turn."""
     options = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     options.add_argument("--nodes", type=int, nargs="+", default=[2, 4], metavar="N", help="sizes of the job")
+    options.add_argument("--program", choices=(SMALL, TRAINER), default=SMALL, help="what is launched (%(default)s)")
     options.add_argument("--repeat", type=int, default=3, help="launches of each kind; the median counts")
     options.add_argument("--sandbox", help="nodes that have the training stack already, at least as many")
     options.add_argument("--json", type=Path, help="also write the figures here")
     arguments = options.parse_args()
     os.environ["GAUDI_SANDBOX"] = arguments.sandbox or SANDBOX
-    figures = [measure(nodes, arguments.repeat, own=arguments.sandbox is None) for nodes in arguments.nodes]
+    own = arguments.sandbox is None
+    figures = [measure(nodes, arguments.repeat, arguments.program, own=own) for nodes in arguments.nodes]
     if arguments.json:
         arguments.json.write_text(json.dumps(figures, indent=2) + "\n")
     return 0
@@ -54,7 +59,7 @@ def in_node(host: str) -> list[str]:
     return ["podman", "exec", f"{os.environ['GAUDI_SANDBOX']}-{host}"]
 
 
-def measure(nodes: int, repeat: int, *, own: bool) -> dict[str, Any]:
+def measure(nodes: int, repeat: int, program: str, *, own: bool) -> dict[str, Any]:
     """One size: both kinds of launch by turns, then ranks that are killed."""
     if own:
         sandbox("up", "--nodes", str(nodes))
@@ -66,7 +71,8 @@ def measure(nodes: int, repeat: int, *, own: bool) -> dict[str, Any]:
     try:
         for host in hosts:
             jobs.podman("cp", str(SCRIPT), f"{os.environ['GAUDI_SANDBOX']}-{host}:{jobs.TRAINEE}")
-        pairs = [(by_hand(jobs, hosts), by_playbook(jobs, hosts)) for _ in range(repeat)]
+        wished = WISHES[program]
+        pairs = [(by_hand(jobs, hosts, WORDS[program]), by_playbook(jobs, hosts, **wished)) for _ in range(repeat)]
         tasks = seconds_of_tasks(jobs, hosts)
         gone = [time_until_gone(jobs, hosts) for _ in range(repeat)]
     finally:
@@ -95,8 +101,8 @@ def measure(nodes: int, repeat: int, *, own: bool) -> dict[str, Any]:
     return figure
 
 
-def by_hand(jobs: Any, hosts: Sequence[str]) -> float:
-    """Seconds from the commands to the first finished step of torchrun alone."""
+def by_hand(jobs: Any, hosts: Sequence[str], words: str) -> float:
+    """Seconds from the commands to the first finished step of torchrun alone, which starts ``words``."""
     lines = f"/var/tmp/{BY_HAND}"
     for host in hosts:
         jobs.shell(host, f"rm -rf {lines} && mkdir -p {lines}")
@@ -110,7 +116,7 @@ def by_hand(jobs: Any, hosts: Sequence[str]) -> float:
                 f"{os.environ['GAUDI_SANDBOX']}-{host}",
                 "sh",
                 "-c",
-                hand_command(lines, len(hosts), rank, address),
+                hand_command(lines, len(hosts), rank, address, words),
             ],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -123,13 +129,13 @@ def by_hand(jobs: Any, hosts: Sequence[str]) -> float:
     return first_step(reported) - began
 
 
-def hand_command(directory: str, nodes: int, rank: int, address: str) -> str:
-    """What a person would type, with the variables that the script reads."""
+def hand_command(directory: str, nodes: int, rank: int, address: str, words: str) -> str:
+    """What a person would type, with the variables that the programs read."""
     return (
         f"GLOO_SOCKET_IFNAME=eth0 GAUDI3_SCALE_JOB_DIR={directory} GAUDI3_SCALE_METRICS={directory}/metrics.jsonl "
         f"GAUDI3_SCALE_PROGRESS_DIR={directory} "
         f"/opt/gaudi3_scale/venv/bin/torchrun --nnodes {nodes} --node-rank {rank} "
-        f"--nproc-per-node 1 --rdzv-backend static --master-addr {address} --master-port {PORT} /var/tmp/trainee.py 1 0"
+        f"--nproc-per-node 1 --rdzv-backend static --master-addr {address} --master-port {PORT} {words}"
     )
 
 
@@ -210,6 +216,23 @@ def wish(hosts: Sequence[str], steps: str) -> dict[str, Any]:
         "gaudi_training_follow": False,
         "gaudi_training_stop_timeout": 20,
     }
+
+
+# By hand, and by the job's variables.
+WORDS = {
+    SMALL: "/var/tmp/trainee.py 1 0",
+    TRAINER: f"-m gaudi3_scale.train --device cpu --max-steps 1 --batch-size 2 --text {TEXT} --loggers none",
+}
+WISHES: dict[str, dict[str, Any]] = {
+    SMALL: {},
+    TRAINER: {
+        "gaudi_training_command": [],
+        "gaudi_training_text": [TEXT],
+        "gaudi_training_max_steps": 1,
+        "gaudi_training_batch_size": 2,
+        "gaudi_training_arguments": ["--loggers", "none"],
+    },
+}
 
 
 def first_step(reported: Sequence[dict[str, Any]]) -> float:

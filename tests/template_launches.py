@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from tests.controller_launch import refusals, typed, variables
 from tests.controller_stub import Controller, refuse_bad_survey
 
+INVENTORIES = Path(__file__).resolve().parents[1] / "inventories"
 # What a person types where no default stands, nor a choice: by the option.
 PLAUSIBLE: Mapping[str, Any] = {
     "gaudi_audit_job": "llama",
@@ -37,7 +39,8 @@ PLAUSIBLE: Mapping[str, Any] = {
     "gaudi_image_code": "/srv/checkout/llm",
     "gaudi_image_host": "builder",
     "gaudi_image_name": "llm",
-    "gaudi_migration_sources": "/opt/omnia/input",
+    # No other tool's, and a folder that is there.
+    "gaudi_migration_sources": str(INVENTORIES / "bare_metal"),
     "gaudi_model_alias": "candidate",
     "gaudi_model_expected": f"{0:064x}",
     "gaudi_model_fingerprint": f"{0:064x}",

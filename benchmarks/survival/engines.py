@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.survival.network import DEVICE, Namespace
+from benchmarks.survival.trainer import install_steps, trainer
 from plugins.module_utils._job.description import SupervisionOptions
 from plugins.module_utils._job.engines.torchrun import supervision_text, supervisor_command
 from plugins.module_utils._job.paths import JobPaths
@@ -88,6 +89,8 @@ class Started:
 
 
 Command = Callable[[Setting, Namespace], tuple[str, ...]]
+# What a rank runs, and what that has in its environment.
+Program = tuple[tuple[str, ...], Mapping[str, str]]
 
 
 def start(engine: str, setting: Setting) -> list[Started]:
@@ -95,7 +98,7 @@ def start(engine: str, setting: Setting) -> list[Started]:
     for node in setting.nodes:
         setting.place(node).mkdir()
     if engine == OURS:
-        return _start_ours(setting, setting.program)
+        return _start_ours(setting, lambda node: (setting.program(node), {}))
     if engine == OURS_MEMORY:
         return _start_ours(setting, lambda node: _trainer(setting, node))
     command, variables = COMMANDS[engine]
@@ -116,7 +119,7 @@ def _start(
         return Started(node, place, node.start(argv, log, environment), pid_file)
 
 
-def _start_ours(setting: Setting, program: Callable[[Namespace], tuple[str, ...]]) -> list[Started]:
+def _start_ours(setting: Setting, program_of: Callable[[Namespace], Program]) -> list[Started]:
     """As a launch leaves it on each node, but for the unit, in whose place the keeper is."""
     nodes, key = setting.nodes, secrets.token_hex(32)
     names = tuple(f"node{number}" for number, _node in enumerate(nodes, 1))
@@ -126,8 +129,9 @@ def _start_ours(setting: Setting, program: Callable[[Namespace], tuple[str, ...]
     for name, node in zip(names, nodes):
         place = setting.place(node)
         paths = JobPaths(JOB, str(place / "state"), str(place / "logs"))
+        program, variables = program_of(node)
         job = Job(
-            JOB, names, name, 1, nodes[0].address, PORT, program(node), venv,
+            JOB, names, name, 1, nodes[0].address, PORT, program, venv,
             device="cpu", supervision=options, key=key,
         )  # fmt: skip
         for directory in (paths.control, paths.directory, paths.agent_logs, paths.logs, paths.ranks, paths.progress):
@@ -139,15 +143,15 @@ def _start_ours(setting: Setting, program: Callable[[Namespace], tuple[str, ...]
         pid_file = place / "main_pid"
         keeper = (sys.executable, str(HERE / "keeper.py"), f"{WATCHDOG * options.lost_after:g}", str(pid_file))
         argv = (*keeper, *supervisor_command(venv), paths.supervision)
-        variables = {"GAUDI3_SCALE_PROGRESS_DIR": paths.progress, "GAUDI3_SCALE_JOB_DIR": paths.directory}
-        started.append(_start(setting, node, argv, variables, pid_file))
+        told = {"GAUDI3_SCALE_PROGRESS_DIR": paths.progress, "GAUDI3_SCALE_JOB_DIR": paths.directory}
+        started.append(_start(setting, node, argv, {**told, **variables}, pid_file))
     return started
 
 
-def _trainer(setting: Setting, node: Namespace) -> tuple[str, ...]:
+def _trainer(setting: Setting, node: Namespace) -> Program:
     memory = setting.memory / node.address
     memory.mkdir()
-    return str(HERE / "program_trainer.py"), *setting.words(node), str(memory)
+    return trainer(setting.every, memory), install_steps(setting.place(node), setting.pause)
 
 
 def _elastic(setting: Setting, node: Namespace, *rendezvous: str) -> tuple[str, ...]:

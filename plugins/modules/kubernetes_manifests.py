@@ -25,62 +25,6 @@ options:
         ignored.
     type: dict
     default: {}
-  instances:
-    description:
-      - Instances that serve, as O(gaudi3.scale.model_serving#module:instances), for O(kind=deployment).
-    type: list
-    elements: dict
-    default: []
-    suboptions:
-      name:
-        description: Name of the instance, of lower-case letters, digits and dashes.
-        type: str
-        required: true
-      model:
-        description:
-          - Model of the registry with an alias or version (V(llama-support@production)), or the absolute path of an
-            exported directory.
-        type: str
-        required: true
-      cards:
-        description: Number of cards, among which the model is split. The node chooses which.
-        type: int
-        default: 0
-      modules:
-        description: Module ids of the cards, instead of C(cards).
-        type: list
-        elements: int
-        default: []
-      port:
-        description: Port on which it answers.
-        type: int
-        required: true
-      address:
-        description:
-          - Address of the node on which it answers. Any other than a loopback address needs a key and a
-            certificate, and is ignored in pods.
-        type: str
-        default: 127.0.0.1
-      max_model_len:
-        description: "Most tokens of a prompt and its answer together. 0: as many as the model can."
-        type: int
-        default: 0
-      max_num_seqs:
-        description: "Requests that are computed at the same time. 0: as many as the cards' memory has room for."
-        type: int
-        default: 0
-      skip_warm_up:
-        description: Whether graphs are compiled when requests need them, which then wait. For tests only.
-        type: bool
-        default: false
-      flags:
-        description: Further options of C(vllm serve), by their names without dashes.
-        type: dict
-        default: {}
-      environment:
-        description: Further variables of the engine.
-        type: dict
-        default: {}
   serving:
     description: What all instances share, as options of the module M(gaudi3.scale.model_serving).
     type: dict
@@ -233,6 +177,8 @@ attributes:
 seealso:
   - module: gaudi3.scale.training_job_launch
   - module: gaudi3.scale.hpu_flags
+extends_documentation_fragment:
+  - gaudi3.scale.instances
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 

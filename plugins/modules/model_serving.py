@@ -24,61 +24,6 @@ options:
     type: str
     choices: [started, stopped, absent]
     default: started
-  instances:
-    description: All instances of the node.
-    type: list
-    elements: dict
-    default: []
-    suboptions:
-      name:
-        description: Name of the instance, of lower-case letters, digits and dashes.
-        type: str
-        required: true
-      model:
-        description:
-          - Model of the registry with an alias or version (V(llama-support@production)), or the absolute path of an
-            exported directory.
-        type: str
-        required: true
-      cards:
-        description: Number of cards, among which the model is split. The node chooses which.
-        type: int
-        default: 0
-      modules:
-        description: Module ids of the cards, instead of O(instances[].cards).
-        type: list
-        elements: int
-        default: []
-      port:
-        description: Port on which it answers.
-        type: int
-        required: true
-      address:
-        description:
-          - Address of the node on which it answers. Any other than a loopback address needs O(key_file) and
-            O(certificate).
-        type: str
-        default: 127.0.0.1
-      max_model_len:
-        description: "Most tokens of a prompt and its answer together. 0: as many as the model can."
-        type: int
-        default: 0
-      max_num_seqs:
-        description: "Requests that are computed at the same time. 0: as many as the cards' memory has room for."
-        type: int
-        default: 0
-      skip_warm_up:
-        description: Whether graphs are compiled when requests need them, which then wait. For tests only.
-        type: bool
-        default: false
-      flags:
-        description: Further options of C(vllm serve), by their names without dashes.
-        type: dict
-        default: {}
-      environment:
-        description: Further variables of the engine.
-        type: dict
-        default: {}
   only:
     description: "Names of the instances that may change. Others are left as they are. Empty: all."
     type: list
@@ -153,6 +98,8 @@ attributes:
   diff_mode:
     support: full
     description: Shows the units and their files.
+extends_documentation_fragment:
+  - gaudi3.scale.instances
 author: The gaudi3.scale authors (@gaudi3-scale)
 """
 

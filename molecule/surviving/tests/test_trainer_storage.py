@@ -193,7 +193,7 @@ def test_tokens_in_the_storage_train_as_those_on_the_nodes(storage: S3Server, tm
         podman("cp", f"{SANDBOX}-node1:/var/tmp/friday.{suffix}", str(tmp_path / suffix))
         storage.client.upload_file(str(tmp_path / suffix), BUCKET, f"tokens/friday.{suffix}")
     losses = {}
-    for name, data in (("friday", f"s3://{BUCKET}/tokens/friday"), ("saturday", "/var/tmp/friday")):
+    for name, data in (("from-bucket", f"s3://{BUCKET}/tokens/friday"), ("from-disk", "/var/tmp/friday")):
         given = trainer(name, gaudi_training_hosts=["node1"], gaudi_training_spares=[], gaudi_training_follow=True)
         given["gaudi_training_environment"] = {**given["gaudi_training_environment"], **storage.environment()}
         arguments = ["--metrics-every", "1", "--validation-batches", "0", "--loggers", "none"]
@@ -201,7 +201,7 @@ def test_tokens_in_the_storage_train_as_those_on_the_nodes(storage: S3Server, tm
         code, said = play(tmp_path / name, **{**given, **limits, "gaudi_training_data": data})
         assert code == 0, said
         losses[name] = dict(steps("node1", name))
-    assert losses["friday"] == losses["saturday"] != {}
+    assert losses["from-bucket"] == losses["from-disk"] != {}
 
 
 def test_a_job_whose_last_state_is_nowhere_has_failed(disks: str, tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_a_spare_gets_the_newest_checkpoint_and_takes_the_place_of_a_dead_node(t
     assert resumed % CHECKPOINT_EVERY == 0
     # One is written in the background while the next steps are made.
     assert 0 <= last - resumed < 2 * CHECKPOINT_EVERY
-    reported = shell(SPARE, f"grep -rh 'goes from rank' {LOGS}/{NAME}/ranks")
+    reported = shell(SPARE, f"grep -rh 'was copied from rank' {LOGS}/{NAME}/ranks")
     # Rank 2's copy may still have been under way when all were ended.
     assert re.search(
         rf"step {resumed} was copied from rank [02] to rank \[(0, )?1(, 2)?\], which did not have it\.", reported

@@ -108,12 +108,12 @@ def _python(recipe: Recipe) -> list[str]:
         return lines
     arguments = [f"{name}={shlex.quote(variable_text(value))}" for name, value in _sorted(recipe.build_arguments)]
     words = [
-        "RUN --mount=type=cache,target=/root/.cache/pip,sharing=locked",
+        "RUN --mount=type=cache,target=/var/cache/pip,sharing=locked",
         *_secrets(PIP, WHEELS),
         " ".join([_epoch(recipe), *arguments]),
         f"PIP_CONFIG_FILE={SECRETS_PLACE}/{PIP} PIP_BREAK_SYSTEM_PACKAGES=1 PIP_ROOT_USER_ACTION=ignore",
         "PYTHONDONTWRITEBYTECODE=1 python3 -m pip install --no-compile --disable-pip-version-check --no-input",
-        f"--cache-dir /root/.cache/pip --constraint {_ETC}/{CONSTRAINTS} --requirement {_ETC}/{REQUIREMENTS}",
+        f"--cache-dir /var/cache/pip --constraint {_ETC}/{CONSTRAINTS} --requirement {_ETC}/{REQUIREMENTS}",
     ]
     return [*lines, " \\\n    ".join(words)]
 

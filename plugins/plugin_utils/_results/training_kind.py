@@ -18,6 +18,7 @@ from ansible_collections.gaudi3.scale.plugins.module_utils._follow.worker_group 
     RUNNING,
     SUCCEEDED,
 )
+from ansible_collections.gaudi3.scale.plugins.module_utils._node.screen_text import INDENT
 from ansible_collections.gaudi3.scale.plugins.module_utils._node.secret_words import without_options
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._launch.unknown_job import unknown_job
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.asked import Asked, Kind, Made
@@ -70,8 +71,8 @@ def training_kind(asked: Asked) -> Made:
 
 
 def _in_brief(failure: str) -> str:
-    """What failed and where its log is: the lines between were on the screen when it happened."""
-    first, *more = failure.split("\n")
+    """What failed and where its log is: the lines between are on the screen, with the job."""
+    first, *more = (line.removeprefix(INDENT) for line in failure.split("\n"))
     return " ".join([f"{first}." if more and not first.endswith(".") else first, *more[-1:]])
 
 

@@ -10,7 +10,7 @@ from typing import Mapping, Sequence
 from gaudi3_scale.core._job.followers import first_with_others
 from gaudi3_scale.core._job.reported_failure import LEFT, failure_sentence
 from gaudi3_scale.supervisor.members import Standing
-from gaudi3_scale.supervisor.messages import GROWING, HANG, ISOLATED, LEAVING, NODE_LOST, RANK_FAILED
+from gaudi3_scale.supervisor.messages import DONE, GROWING, HANG, ISOLATED, LEAVING, NODE_LOST, RANK_FAILED
 from gaudi3_scale.supervisor.state import Rules, State
 
 # Nodes came or went: nothing that the program did.
@@ -20,11 +20,16 @@ NODES_CHANGED = (NODE_LOST, ISOLATED, LEAVING, GROWING)
 def first_failure(view: Standing, rules: Rules, now: float, members: Sequence[int] = ()) -> dict[str, object] | None:
     """What failed first among the nodes that are heard, with its ``host`` and a line for who followed; ages are
     compared, never clocks. ``members``: the nodes that had ranks.
+
+    Of a node whose ranks have all ended well that is a failure only where ranks of another one have failed.
     """
+    reports = {index: message.report for index, message in view.messages.items()}
+    if all(report.failure is None or report.phase == DONE for report in reports.values()):
+        return None
     reported = {
-        rules.names[index]: {**message.report.failure, "time": now - view.failure_age(index)}
-        for index, message in view.messages.items()
-        if message.report.failure is not None
+        rules.names[index]: {**report.failure, "time": now - view.failure_age(index)}
+        for index, report in reports.items()
+        if report.failure is not None
     }
     found = first_with_others(reported, [rules.names[index] for index in members if index in view.messages])
     if found is None:

@@ -122,7 +122,7 @@ class Ranks:
     def gone(self, now: float) -> dict[int, Gone]:
         """The ranks that ended before they were told to, by whomever, by local rank."""
         told = signaled(self.text)
-        gone = self._exits.gone(now if self._settled is None else self._settled)
+        gone = self._exits.gone(now if self._settled is None else self._settled, all_well=self.exit_code == 0)
         return {local: one for local, one in gone.items() if self._exits.known.get(local) not in told}
 
     @property
@@ -164,6 +164,8 @@ class Ranks:
             self._settled = now
         if self.died is None and self._ending is None and self.exit_code is None:
             self._exits.look(now)
+        if self.exit_code == 0 and self.died is None and self._ending is None:
+            self._exits.ended_by({}, now)
         if self._ending is not None:
             self._go_on_ending(self._ending, now)
         elif self.exit_code is not None:

@@ -70,9 +70,11 @@ class RankExits:
             self._since.setdefault(local, now)
         self._all_known = len(self.known) == self._processes or now - self._first > STARTED_S
 
-    def gone(self, until: float) -> dict[int, Gone]:
-        """By local rank; ``until``: when the agent first said that one has failed, or ended."""
-        return {local: Gone(since, until - since >= SURE_S) for local, since in self._since.items()}
+    def gone(self, until: float, *, all_well: bool = False) -> dict[int, Gone]:
+        """By local rank; ``until``: when the agent first said that one has failed, or ended. ``all_well``: it ended by
+        itself, and said of none that it has failed.
+        """
+        return {local: Gone(since, all_well or until - since >= SURE_S) for local, since in self._since.items()}
 
     def ended_by(self, alive: Mapping[int, int], now: float) -> None:
         """``alive`` are the ranks that are told to end now: the others have ended by themselves."""

@@ -5,13 +5,15 @@
 Run as a file in place of the program, whose words follow: ``python -u waiting_rank.py train.py --epochs 3``. The
 program finds all as if Python had started it: its arguments, its place on ``sys.path``, its environment. PyTorch is
 there at once when it imports that, and only then the device's backend is loaded, as an import of PyTorch does: what the
-program has put into its environment before counts for the backend, too.
+program has put into its environment before counts for the backend, too. Of the collection's own programs it is known
+what they import after that.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import importlib
 import importlib.machinery
 import json
 import os
@@ -25,6 +27,8 @@ from typing import Callable, Mapping, NoReturn, Sequence
 # What a list of processes shows until then.
 NAME = "waiting_rank"
 AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
+# What takes seconds to import, and needs no backend for it, of programs that do not touch their environment before.
+LOADS_NEXT = {"gaudi3_scale.train": "lightning.pytorch"}
 # Libraries read these as they are loaded. A program that has changed one before its import starts over.
 READ_AT_IMPORT = ("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "TORCH", "PYTORCH_", "ATEN_", "NPY_")
 
@@ -68,6 +72,7 @@ def main() -> None:
         del sys.path[0]
     called = _call_it(NAME)
     load_backends = _load_torch()
+    _load_next(program)
     # A library may have named it otherwise.
     _call_it(NAME)
     words = sys.stdin.readline()
@@ -108,6 +113,11 @@ def _load_torch() -> Callable[[], None]:
             load()
 
     return load_backends
+
+
+def _load_next(program: Sequence[str]) -> None:
+    if program[0] == "-m" and program[1] in LOADS_NEXT:
+        importlib.import_module(LOADS_NEXT[program[1]])
 
 
 def _nothing() -> None:

@@ -114,7 +114,8 @@ def test_a_full_disk_is_said_and_nothing_is_published(trained, tmp_path):
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 1
     assert "model.safetensors cannot be written: " in done.stderr
-    assert done.stderr.endswith("make room there, and run the same again: it resumes.\n")
+    page = "See docs/export.md in https://github.com/gaudi3-scale/gaudi3.scale\n"
+    assert done.stderr.endswith(f"make room there, and run the same again: it resumes.\n{page}")
     assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == [".out.export"]
 
 

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -48,6 +49,16 @@ def test_it_is_named_before_those_that_lost_it(job):
     assert (failure["host"], failure["rank"], failure["exit_code"], failure["echo"]) == ("b", 3, 0, LEFT)
     # It is the reason, and no rank of which it would be said that it failed.
     assert "rank_failed" not in job.kinds("a")
+
+
+def test_it_is_named_where_its_agent_has_ended_with_it(job):
+    agent = job.parent(job.ranks()[3])
+    for rank in (2, 3):
+        wish(job, rank, "exit")
+    job.wait(lambda: not Path(f"/proc/{agent}").exists(), 30)
+    wish(job, 0, "lose")
+    job.wait(lambda: job.status("a").get("outcome"), 60)
+    assert re.match(LEFT_EARLY.replace("rank 3", "rank 2"), job.status("a")["reason"])
 
 
 def test_a_rank_that_failed_comes_before_it(job):

@@ -188,24 +188,44 @@ def test_a_program_that_sets_what_libraries_read_starts_over(tmp_path, program):
     assert job.log(1).splitlines() == ["at the top", "at the top", "2 1"]
 
 
-def test_a_backend_is_loaded_by_the_programs_own_import(tmp_path, program):
-    """As the vendor's bridge, which reads the environment as it is loaded, and which PyTorch loads by itself."""
-    place = tmp_path / "installed"
+def bridge(place, load):
+    """As the vendor's bridge, which PyTorch loads by itself, and which reads the environment as it is loaded."""
     (place / "bridge-1.0.dist-info").mkdir(parents=True)
     (place / "bridge-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: bridge\nVersion: 1.0\n")
     (place / "bridge-1.0.dist-info" / "entry_points.txt").write_text("[torch.backends]\nbridge = bridge:load\n")
     (place / "bridge.py").write_text(
-        "import os\nMODE = os.environ.get('PT_HPU_LAZY_MODE')\n"
-        "def load():\n    import torch\n    print('bridge', MODE, torch.nn.Module.__name__)\n"
+        f"import os, sys\nMODE = os.environ.get('PT_HPU_LAZY_MODE')\ndef load():\n    import torch\n    {load}\n"
     )
+    return {"PYTHONPATH": str(place)}
+
+
+def test_a_backend_is_loaded_by_the_programs_own_import(tmp_path, program):
+    variables = bridge(tmp_path / "installed", "print('bridge', MODE, torch.nn.Module.__name__)")
     script = program("import os\nos.environ['PT_HPU_LAZY_MODE'] = '1'\nprint('program')\nimport torch\nprint('end')\n")
     for switch, expected in (("1", ["program", "bridge 1 Module", "end"]), ("0", ["program", "end"])):
         folder = tmp_path / switch
         folder.mkdir()
-        job = Job(folder, script, variables={"PYTHONPATH": str(place), "TORCH_DEVICE_BACKEND_AUTOLOAD": switch})
+        job = Job(folder, script, variables={**variables, "TORCH_DEVICE_BACKEND_AUTOLOAD": switch})
         assert job.waiting() == 0
         assert job.ran == job.waited
         assert job.log(0).splitlines() == expected
+
+
+def test_the_trainer_waits_with_lightning_loaded(tmp_path):
+    """Its backend comes as late as to a program."""
+    shown = "print('bridge', *sorted({'lightning', 'gaudi3_scale.train'} & set(sys.modules)), 'RANK' in os.environ)"
+    text = tmp_path / "text"
+    text.write_text("All ranks wait.\n" * 64)
+    model = ("--layers", "1", "--width", "8", "--heads", "1", "--sequence-length", "8", "--batch-size", "1")
+    rest = ("--device", "cpu", "--validation-batches", "0", "--job-dir", str(tmp_path / "job"))
+    command = ("-m", "gaudi3_scale.train", "--max-steps", "2", "--text", str(text), *model, *rest)
+    job = Job(tmp_path, *command, variables=bridge(tmp_path / "installed", shown))
+    assert job.waiting() == 0
+    assert job.ran == job.waited
+    first, *lines = job.log(0).splitlines()
+    assert first == "bridge lightning True"
+    assert json.loads(lines[-1])["step"] == 2
+    assert job.log(1) == f"{first}\n"
 
 
 @pytest.mark.long

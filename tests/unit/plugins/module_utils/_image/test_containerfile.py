@@ -31,13 +31,13 @@ SOURCE_DATE_EPOCH=1767323045 && \\
     rm -rf /etc/group- /etc/gshadow- /etc/passwd- /etc/shadow- /var/cache/debconf/*-old \
 /var/cache/ldconfig/aux-cache /var/lib/dpkg/*-old /var/log/alternatives.log /var/log/apt /var/log/dpkg.log
 COPY --chown=0:0 requirements.txt pip-constraints.txt /etc/gaudi3_scale/
-RUN --mount=type=cache,target=/root/.cache/pip,sharing=locked \\
+RUN --mount=type=cache,target=/var/cache/pip,sharing=locked \\
     --mount=type=secret,id=gaudi3_scale_pip,target=/run/secrets/gaudi3_scale_pip,mode=0444 \\
     --mount=type=secret,id=gaudi3_scale_wheels.html,target=/run/secrets/gaudi3_scale_wheels.html,mode=0444 \\
     SOURCE_DATE_EPOCH=1767323045 MAX_JOBS=4 \\
     PIP_CONFIG_FILE=/run/secrets/gaudi3_scale_pip PIP_BREAK_SYSTEM_PACKAGES=1 PIP_ROOT_USER_ACTION=ignore \\
     PYTHONDONTWRITEBYTECODE=1 python3 -m pip install --no-compile --disable-pip-version-check --no-input \\
-    --cache-dir /root/.cache/pip --constraint /etc/gaudi3_scale/pip-constraints.txt \
+    --cache-dir /var/cache/pip --constraint /etc/gaudi3_scale/pip-constraints.txt \
 --requirement /etc/gaudi3_scale/requirements.txt
 ENV HOME="/tmp" \\
     USER="gaudi" \\

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from ansible_collections.gaudi3.scale.plugins.module_utils._job.agent_table import AgentEntry
-from ansible_collections.gaudi3.scale.plugins.module_utils._job.failure import rank_failure
+from ansible_collections.gaudi3.scale.plugins.module_utils._job.failure import left_early, rank_failure
 from ansible_collections.gaudi3.scale.plugins.plugin_utils._results.first_error import first_error
 
 RAISED = (
     "Traceback (most recent call last):\n"
     '  File "/opt/train/train.py", line 12, in main\n    raise ValueError("bad")\nValueError: bad\n'
 )
+
+WORDS = "".join(f"batch {number}\n" for number in range(7)) + "no batch left\n"
 
 
 def failed(rank, time=10.0, stderr=RAISED):
@@ -26,6 +28,16 @@ def test_the_first_of_all_nodes_is_on_top_without_the_lines_of_its_log():
         "In the user's code: train.py, line 12, in main",
         "rank 0 on n1 followed: it lost a peer",
         "The whole log is /log on n2.",
+    ]
+
+
+def test_what_ended_without_an_exception_has_its_last_words():
+    left = left_early(rank_failure(AgentEntry(1, 0, 0, 5.0, wrote_error=False), None, WORDS, "/log"))
+    assert first_error({"n1": {"failure": left.as_dict()}}, "n1") == [
+        "rank 1 on n1 ended with exit status 0 while other ranks ran",
+        *[f"    batch {number}" for number in range(3, 7)],
+        "    no batch left",
+        "The whole log is /log on n1.",
     ]
 
 
